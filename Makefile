@@ -1,0 +1,32 @@
+# Every verb prepares what it needs: `make test` on a fresh clone is enough.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: setup test test-fast check fmt java
+.DELETE_ON_ERROR:
+
+setup: $(READY)
+
+$(READY): pyproject.toml scripts/setup
+	@PYTHON="$(PYTHON)" bash scripts/setup
+	@touch $(READY)
+
+java:
+	@bash scripts/require-java
+
+test: java $(READY)
+	$(BIN)/python -m pytest
+
+test-fast: $(READY)
+	$(BIN)/python -m pytest -m "not spark"
+
+check: $(READY)
+	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fmt: $(READY)
+	$(BIN)/ruff format src tests
+	$(BIN)/ruff check --fix src tests

@@ -1,0 +1,48 @@
+"""joinfold: continuous join-aggregate queries over sliding windows of streams, without building the join."""
+
+from joinfold.builder import Builder, Measure
+from joinfold.errors import EvaluationError, JoinfoldError, QueryError, SetupError, UsageError
+from joinfold.measures import (
+    avg,
+    corr,
+    count,
+    covar_pop,
+    covar_samp,
+    max,
+    min,
+    regr_intercept,
+    regr_slope,
+    stddev_pop,
+    stddev_samp,
+    sum,
+    var_pop,
+    var_samp,
+)
+from joinfold.query import Query
+from joinfold.session import Session
+
+__all__ = [
+    "Builder",
+    "EvaluationError",
+    "JoinfoldError",
+    "Measure",
+    "Query",
+    "QueryError",
+    "Session",
+    "SetupError",
+    "UsageError",
+    "avg",
+    "corr",
+    "count",
+    "covar_pop",
+    "covar_samp",
+    "max",
+    "min",
+    "regr_intercept",
+    "regr_slope",
+    "stddev_pop",
+    "stddev_samp",
+    "sum",
+    "var_pop",
+    "var_samp",
+]

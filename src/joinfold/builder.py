@@ -1,0 +1,182 @@
+"""The same queries without SQL text: a chain of calls that gathers the clauses of a parsed query.
+
+    session["bids"].window("1 hour", slide="1 minute")
+        .join(session["auctions"].unbounded(), on="auction_id")
+        .group_by("category").agg(n=jf.count(), top=jf.max("price")).having("n > 5")
+
+Every call returns a new builder. A builder is a `Query`; it is bound when it is first looked at, by the binder
+that SQL text goes through, so both give the same logical query.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Self
+
+from joinfold.dialect import Fragment, ParsedInput, ParsedQuery, read_expression
+from joinfold.errors import QueryError, Span, UsageError
+from joinfold.logical.expressions import Value
+from joinfold.logical.query import Emit, Every, OnArrival, OnFull, OnSlide, OnTime, OnTrigger, OnWindowId, Source, Sync
+from joinfold.names import find_name, identifier_text
+from joinfold.query import Query
+from joinfold.timetext import duration_us, timestamp_us
+from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
+
+_EMITS: dict[str, Emit] = {"slide": OnSlide(), "arrival": OnArrival(), "trigger": OnTrigger()}
+_SYNCS: dict[str, Sync] = {"time": OnTime(), "full": OnFull(), "window id": OnWindowId()}
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """An aggregate to be named by `Builder.agg`; made by `count`, `sum`, `max` and their like."""
+
+    text: str
+
+    def filter(self, condition: str) -> "Measure":
+        """Only combinations for which the condition is true."""
+        return Measure(f"{self.text} FILTER (WHERE {condition})")
+
+
+class Builder(Query):
+    """A query in the making."""
+
+    def __init__(self, parsed: ParsedQuery, catalog: Mapping[str, Source]) -> None:
+        super().__init__(parsed, catalog)
+
+    @classmethod
+    def of(cls, name: str, catalog: Mapping[str, Source]) -> "Builder":
+        """A query over one input, not yet with a window."""
+        found = find_name(name, catalog)
+        name = found[0] if found else name
+        return cls(ParsedQuery((), (ParsedInput(name, None, None, Span(name, 0, len(name))),)), catalog)
+
+    # --- inputs ---------------------------------------------------------------------------------------------
+
+    def alias(self, name: str) -> Self:
+        """Another name for the input."""
+        return self._with_input(alias=name)
+
+    def window(self, size: str, slide: str | int | None = None, start: str | None = None) -> Self:
+        """The last ``size`` of time, moving by a time or a number of rows, or continuously without ``slide``."""
+        window: Window
+        if slide is None:
+            window = Continuous(duration_us(size))
+        elif isinstance(slide, int):
+            window = RangeByRows(duration_us(size), slide)
+        else:
+            window = Sliding(duration_us(size), duration_us(slide), None if start is None else timestamp_us(start))
+        if start is not None and not isinstance(window, Sliding):
+            raise UsageError("start shifts the moves of a window, and this one has no slide in time")
+        return self._with_input(window=window)
+
+    def tumble(self, size: str, start: str | None = None) -> Self:
+        """Windows of this size, one after the other."""
+        return self.window(size, slide=size, start=start)
+
+    def rows(self, size: int, slide: int = 1, partition_by: str | tuple[str, ...] = ()) -> Self:
+        """The last rows by number; with ``partition_by`` the last of each key."""
+        by = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
+        if by and slide != 1:
+            raise UsageError("a window with partition_by moves at every row", "leave slide out.")
+        return self._with_input(window=PartitionedRows(by, size) if by else Rows(size, slide))
+
+    def unbounded(self, since: str | None = None) -> Self:
+        """All rows so far, or all since a timestamp."""
+        return self._with_input(window=Landmark(None if since is None else timestamp_us(since)))
+
+    def join(self, other: "Builder", on: str | tuple[str, ...] | list[str]) -> Self:
+        """Another input, connected by columns that both have, or by conditions."""
+        where = [*self._parsed.where, *other._parsed.where]
+        for part in (on,) if isinstance(on, str) else on:
+            where.append(read_expression(self._equality(part, other) if part.isidentifier() else part))
+        inputs = (*self._parsed.inputs, *other._parsed.inputs)
+        return self._with(inputs=inputs, where=tuple(where))
+
+    # --- clauses --------------------------------------------------------------------------------------------
+
+    def where(self, *conditions: str) -> Self:
+        """Only combinations for which all conditions are true."""
+        return self._with(where=(*self._parsed.where, *map(read_expression, conditions)))
+
+    def group_by(self, *expressions: str) -> Self:
+        """One answer per value of the expressions, which also become the first output columns."""
+        fragments = tuple(map(read_expression, expressions))
+        return self._with(group_by=(*self._parsed.group_by, *fragments))
+
+    def agg(self, **measures: Measure | str) -> Self:
+        """Named aggregates, or expressions over aggregates, behind the columns grouped by."""
+        named = tuple(_named(measure, name) for name, measure in measures.items())
+        chosen = self._parsed.select or self._parsed.group_by
+        return self._with(select=(*chosen, *named))
+
+    def select(self, *expressions: str, **named: Measure | str) -> Self:
+        """The output columns, in order, in place of all before."""
+        fragments = (*map(read_expression, expressions), *(_named(part, name) for name, part in named.items()))
+        return self._with(select=fragments)
+
+    def having(self, *conditions: str) -> Self:
+        """Only groups for which all conditions are true."""
+        return self._with(having=(*self._parsed.having, *map(read_expression, conditions)))
+
+    def emit(self, on: str | None = None, every: str | None = None) -> Self:
+        """When to answer: on 'slide', 'arrival' or 'trigger', or every so often."""
+        if (on is None) == (every is None):
+            raise UsageError("emit takes either on or every", "emit('arrival') or emit(every='5 seconds').")
+        return self._with(
+            emit=_EMITS[_choice("emit", on, _EMITS)] if on is not None else Every(duration_us(every or ""))
+        )
+
+    def changes(self) -> Self:
+        """Only what appeared, changed or vanished since the instant before."""
+        return self._with(changes=True)
+
+    def snapshot(self) -> Self:
+        """All rows at each instant (the default)."""
+        return self._with(changes=False)
+
+    def sync(self, on: str, mod: int | None = None) -> Self:
+        """Which windows meet: on 'time', 'full' or 'window id'."""
+        rule = _SYNCS[_choice("sync", on, _SYNCS)]
+        if mod is not None:
+            if not isinstance(rule, OnWindowId) or mod <= 0:
+                raise UsageError("mod is a positive number that goes with sync('window id')")
+            rule = OnWindowId(mod)
+        return self._with(sync=rule)
+
+    def option(self, **options: Value) -> Self:
+        """Planner options, as in OPTION (…)."""
+        return self._with(options=tuple({**dict(self._parsed.options), **options}.items()))
+
+    # --- how it is done -------------------------------------------------------------------------------------
+
+    def _with(self, **changes: object) -> Self:
+        return type(self)(replace(self._parsed, **changes), self._catalog)  # type: ignore[arg-type]
+
+    def _with_input(self, **changes: object) -> Self:
+        if len(self._parsed.inputs) != 1:
+            raise UsageError("windows and aliases are given to an input before it is joined")
+        return self._with(inputs=(replace(self._parsed.inputs[0], **changes),))  # type: ignore[arg-type]
+
+    def _equality(self, column: str, other: "Builder") -> str:
+        left, right = self._holder(column), other._holder(column)
+        return f"{left}.{identifier_text(column)} = {right}.{identifier_text(column)}"
+
+    def _holder(self, column: str) -> str:
+        """The first input that has the column."""
+        for entry in self._parsed.inputs:
+            source = self._catalog.get(entry.name)
+            if source is not None and find_name(column, source.schema.names):
+                return identifier_text(entry.alias or entry.name.rsplit(".", 1)[-1])
+        names = ", ".join(entry.alias or entry.name for entry in self._parsed.inputs)
+        raise QueryError(
+            f"cannot join on '{column}': {names} has no such column", hint="give a condition: on='a.x = b.y'."
+        )
+
+
+def _named(measure: Measure | str, name: str) -> Fragment:
+    return read_expression(measure.text if isinstance(measure, Measure) else measure).named(name)
+
+
+def _choice(what: str, word: str, choices: Mapping[str, object]) -> str:
+    if word not in choices:
+        raise UsageError(f"unknown {what} rule '{word}'", f"one of: {', '.join(choices)}.")
+    return word

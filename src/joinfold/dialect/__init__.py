@@ -1,0 +1,9 @@
+"""Text to logical query: the only room that knows sqlglot."""
+
+from joinfold.dialect.bind import bind
+from joinfold.dialect.grammar import parse
+from joinfold.dialect.schema import read_schema
+from joinfold.dialect.syntax import ParsedInput, ParsedQuery
+from joinfold.dialect.tokens import Fragment, read_expression
+
+__all__ = ["Fragment", "ParsedInput", "ParsedQuery", "bind", "parse", "read_expression", "read_schema"]

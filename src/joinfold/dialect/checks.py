@@ -1,0 +1,141 @@
+"""What a query must fulfil as a whole, once its names are known: each check raises the reason it fails."""
+
+from collections.abc import Callable
+
+from joinfold.dialect.syntax import ParsedQuery
+from joinfold.errors import QueryError
+from joinfold.logical.query import Input, LogicalQuery, OnArrival, OnFull, OnSlide, OnWindowId
+from joinfold.timetext import UNITS_US, duration_text
+from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, common
+
+RAREST_MEETING_US = 100 * 365 * UNITS_US["DAY"]
+
+
+def check_streams(query: LogicalQuery, parsed: ParsedQuery) -> None:
+    """Some input gives the query its time."""
+    if not query.streams:
+        hint = "use Spark itself for relations alone."
+        raise QueryError("the query reads no stream", parsed.inputs[0].span, hint)
+
+
+def check_connected(query: LogicalQuery, parsed: ParsedQuery) -> None:
+    """No input is crossed with the others without a predicate."""
+    components = query.graph.components
+    if len(components) > 1:
+        alone = next(i for i, input_ in enumerate(query.inputs) if input_.alias in components[1])
+        others = ", ".join(alias for alias in query.graph.inputs if alias in components[0])
+        alias = query.inputs[alone].alias
+        hint = f"connect it in WHERE, such as {query.inputs[0].alias}.key = {alias}.key."
+        raise QueryError(f"no condition connects '{alias}' with {others}", parsed.inputs[alone].span, hint)
+
+
+def check_plain_join(query: LogicalQuery, parsed: ParsedQuery) -> None:
+    """A plain join emits each combination once, as soon as it exists: it has no instants to choose."""
+    if not query.is_plain_join:
+        return
+    hint = "a query without aggregates emits each combination once, as soon as it exists; leave it out."
+    if parsed.emit is not None:
+        raise QueryError("EMIT does not apply to a plain join", parsed.span("emit"), hint)
+    if parsed.changes is not None:
+        word = "CHANGES" if parsed.changes else "SNAPSHOT"
+        raise QueryError(f"{word} does not apply to a plain join", parsed.span("changes"), hint)
+    if isinstance(query.sync, OnFull):
+        raise QueryError("SYNC ON FULL does not apply to a plain join", parsed.span("sync"), hint)
+
+
+def check_emit(query: LogicalQuery, parsed: ParsedQuery) -> None:
+    """The EMIT rule has instants, and it is the only one that gives them."""
+    at = parsed.span("emit")
+    if parsed.emit is not None and not isinstance(query.sync, OnWindowId | OnFull):
+        if isinstance(query.emit, OnArrival):
+            sliding = [input_ for input_ in query.streams if _has_slide(input_)]
+            if sliding:
+                hint = "it answers at every row: use windows such as [10 MINUTE], [ROWS 100] or [UNBOUNDED]."
+                raise QueryError(f"EMIT ON ARRIVAL and the SLIDE of '{sliding[0].alias}' exclude each other", at, hint)
+        if isinstance(query.emit, OnSlide) and not any(_moves_or_counts(input_) for input_ in query.streams):
+            hint = "use EMIT EVERY 5 SECONDS or EMIT ON TRIGGER, or give a window a SLIDE."
+            raise QueryError("EMIT ON SLIDE, but no window of the query moves", at, hint)
+    elif parsed.emit is not None and not isinstance(parsed.emit, OnSlide):
+        rule = "FULL" if isinstance(query.sync, OnFull) else "WINDOW ID"
+        raise QueryError(f"SYNC ON {rule} decides when to answer; EMIT cannot", at, "leave EMIT out.")
+
+
+def check_full(query: LogicalQuery, parsed: ParsedQuery) -> None:
+    """SYNC ON FULL answers where all slides in time meet: there must be some, and they must meet."""
+    if not isinstance(query.sync, OnFull) or query.is_plain_join:
+        return
+    at = parsed.span("sync")
+    for input_ in query.streams:
+        if isinstance(input_.window, Rows | PartitionedRows | RangeByRows):
+            hint = "use SYNC ON TIME or SYNC ON WINDOW ID."
+            raise QueryError(f"SYNC ON FULL cannot wait for '{input_.alias}', which moves by rows", at, hint)
+    slides = [input_.window for input_ in query.streams if isinstance(input_.window, Sliding)]
+    if not slides:
+        raise QueryError("SYNC ON FULL, but no window slides in time", at, "give a window a SLIDE.")
+    meeting = common(window.moves for window in slides)
+    arithmetic = ", ".join(
+        f"{duration_text(window.moves.phase_us)} + i × {duration_text(window.slide_us)}" for window in slides
+    )
+    if meeting is None:
+        raise QueryError("the windows never move at the same instant", at, f"they move at {arithmetic}.")
+    if meeting.period_us > RAREST_MEETING_US:
+        years = meeting.period_us / (RAREST_MEETING_US / 100)
+        hint = f"they move at {arithmetic}, which meet every {years:,.0f} years."
+        raise QueryError("the windows move together less than once in 100 years", at, hint)
+
+
+def check_window_id(query: LogicalQuery, parsed: ParsedQuery) -> None:
+    """SYNC ON WINDOW ID numbers windows: each must have a beginning and an end."""
+    if not isinstance(query.sync, OnWindowId):
+        return
+    reasons = {
+        Landmark: "never completes",
+        Continuous: "moves with every instant and so has no number",
+        PartitionedRows: "moves per key and so has no number",
+    }
+    for input_ in query.streams:
+        reason = reasons.get(type(input_.window))
+        if reason is not None:
+            hint = "use a window with a SLIDE, TUMBLE, or ROWS."
+            raise QueryError(f"SYNC ON WINDOW ID: the window of '{input_.alias}' {reason}", parsed.span("sync"), hint)
+    if query.sync.modulus is not None and len(query.streams) != 2:
+        count = len(query.streams)
+        raise QueryError(f"MOD joins two streams, not {count}", parsed.span("sync"))
+
+
+def check_output_names(query: LogicalQuery, parsed: ParsedQuery) -> None:
+    """Every column of the answer has a name of its own."""
+    seen: set[str] = set()
+    leading = len(query.schema.names) - len(query.outputs)
+    for position, name in enumerate(query.schema.names):
+        if name.lower() in seen:
+            fragment = parsed.select[min(position - leading, len(parsed.select) - 1)]
+            own = name.lower() in {other.lower() for other in query.schema.names[:leading]}
+            what = f"the answer has a column '{name}' of its own" if own else f"two outputs are called '{name}'"
+            raise QueryError(what, fragment.span, "name it with AS.")
+        seen.add(name.lower())
+
+
+def _has_slide(input_: Input) -> bool:
+    match input_.window:
+        case Sliding() | RangeByRows():
+            return True
+        case Rows(slide=slide):
+            return slide > 1
+        case _:
+            return False
+
+
+def _moves_or_counts(input_: Input) -> bool:
+    return isinstance(input_.window, Sliding | Rows | PartitionedRows | RangeByRows)
+
+
+CHECKS: tuple[Callable[[LogicalQuery, ParsedQuery], None], ...] = (
+    check_streams,
+    check_connected,
+    check_plain_join,
+    check_emit,
+    check_full,
+    check_window_id,
+    check_output_names,
+)

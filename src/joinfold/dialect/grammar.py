@@ -1,0 +1,325 @@
+"""The statement: SELECT … FROM inputs with windows … and the clauses that make it continuous.
+
+A hand-written descent over sqlglot's tokens. Clauses after HAVING may come in any order, each once.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from joinfold.dialect.syntax import ParsedInput, ParsedQuery
+from joinfold.dialect.tokens import CLOSING, OPENING, Fragment, parse_expression, span_of, tokenize
+from joinfold.dialect.windows import parse_window, read_duration
+from joinfold.errors import QueryError, Span
+from joinfold.logical.expressions import Value
+from joinfold.logical.query import (
+    Emit,
+    Every,
+    OnArrival,
+    OnFull,
+    OnSlide,
+    OnTime,
+    OnTrigger,
+    OnWindowId,
+    Sync,
+)
+
+CLAUSES = ("FROM", "WHERE", "GROUP BY", "HAVING", "EMIT", "SNAPSHOT", "CHANGES", "SYNC", "OPTION")
+
+REFUSED = {
+    "DISTINCT": ("DISTINCT is not supported", "GROUP BY the columns instead: a group is one row."),
+    "ORDER BY": (
+        "ORDER BY is not supported",
+        "sort the result in Spark: answers at an instant have no order.",
+    ),
+    "LIMIT": ("LIMIT is not supported", "limit the result in Spark: answers at an instant have no order."),
+    "JOIN": ("JOIN … ON is not supported", "list the inputs with commas and put the condition in WHERE."),
+    "INNER": ("JOIN … ON is not supported", "list the inputs with commas and put the condition in WHERE."),
+    "CROSS": ("cross joins are not supported", "list the inputs with commas and connect them in WHERE."),
+    **dict.fromkeys(
+        ("LEFT", "RIGHT", "FULL", "OUTER", "NATURAL"),
+        (
+            "outer joins are not supported",
+            "a window join answers for combinations that match: "
+            "list the inputs with commas and put the condition in WHERE.",
+        ),
+    ),
+    "UNION": (
+        "UNION is not supported",
+        "run two queries, or union the streams in Spark before registering them.",
+    ),
+    "WITH": ("subqueries are not supported", "register the inner query's result as a stream of its own."),
+    "QUALIFY": ("QUALIFY is not supported", "filter groups with HAVING."),
+}
+
+
+def parse(text: str) -> ParsedQuery:
+    """Reads a query; the first thing that is wrong is raised with its place."""
+    return _Statement(text).read()
+
+
+class _Statement:
+    """One pass over the tokens of a query; ``at`` is the next token to read."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = tokenize(text)
+        self.at = 0
+        while self.tokens and self.tokens[-1].token_type == TokenType.SEMICOLON:
+            self.tokens.pop()
+        self._check_brackets()
+
+    def read(self) -> ParsedQuery:
+        """The whole statement."""
+        if not self.tokens:
+            hint = "write SELECT … FROM stream [window], …"
+            raise QueryError("the query is empty", hint=hint)
+        if self.word() == "WITH":
+            self.refuse()
+        if self.word() != "SELECT":
+            raise self.error(f"a query begins with SELECT, not '{self.here().text}'")
+        self.next()
+        if self.word() == "DISTINCT":
+            self.refuse()
+        select = self.expressions("SELECT")
+        self.expect("FROM", "after the SELECT list")
+        inputs = [self.input()]
+        while self.accept(","):
+            inputs.append(self.input())
+        where = self.condition("WHERE")
+        group_by = self.expressions("GROUP BY") if self.accept("GROUP BY") else ()
+        having = self.condition("HAVING")
+        return self.trailing_clauses(ParsedQuery(select, tuple(inputs), where, group_by, having))
+
+    # --- reading tokens -------------------------------------------------------------------------------------
+
+    def here(self) -> Token:
+        """The token to read next; at the end, the last one."""
+        return self.tokens[min(self.at, len(self.tokens) - 1)]
+
+    def ended(self) -> bool:
+        """Whether every token is read."""
+        return self.at >= len(self.tokens)
+
+    def word(self) -> str:
+        """The next token as an upper-case keyword; empty at the end and for quoted text."""
+        if self.ended() or self.here().token_type in (TokenType.STRING, TokenType.IDENTIFIER):
+            return ""
+        return " ".join(self.here().text.upper().split())
+
+    def next(self) -> Token:
+        """Reads a token."""
+        token = self.here()
+        self.at += 1
+        return token
+
+    def accept(self, word: str) -> bool:
+        """Reads the word if it is next."""
+        if self.word() != word:
+            return False
+        self.at += 1
+        return True
+
+    def expect(self, word: str, where: str) -> None:
+        """Reads the word or complains."""
+        if self.word() in REFUSED:
+            self.refuse()
+        if not self.accept(word):
+            raise self.error(f"expected {word} {where}")
+
+    def error(self, message: str, hint: str | None = None) -> QueryError:
+        """An error at the next token, or behind the last one."""
+        if self.ended():
+            end = self.tokens[-1].end + 1
+            return QueryError(f"{message}, but the query ends", Span(self.text, end, end + 1), hint)
+        return QueryError(message, span_of([self.here()], self.text), hint)
+
+    def refuse(self) -> None:
+        """Raises what is known about a word of SQL that joinfold leaves out."""
+        message, hint = REFUSED[self.word()]
+        raise self.error(message, hint)
+
+    def _check_brackets(self) -> None:
+        opened: list[Token] = []
+        for token in self.tokens:
+            if token.token_type in OPENING:
+                opened.append(token)
+            elif token.token_type in CLOSING:
+                if not opened or OPENING[opened[-1].token_type] != token.text:
+                    raise QueryError(f"'{token.text}' closes nothing", span_of([token], self.text))
+                opened.pop()
+        if opened:
+            closing = OPENING[opened[-1].token_type]
+            at = span_of([opened[-1]], self.text)
+            raise QueryError(f"this bracket is never closed: expected '{closing}'", at)
+
+    # --- clauses --------------------------------------------------------------------------------------------
+
+    def expressions(self, clause: str) -> tuple[Fragment, ...]:
+        """Expressions separated by commas, up to the next clause."""
+        found = [self.expression(clause)]
+        while self.accept(","):
+            found.append(self.expression(clause))
+        return tuple(found)
+
+    def condition(self, clause: str) -> tuple[Fragment, ...]:
+        """The condition of a clause, if the clause is next."""
+        found = self.expressions(clause) if self.accept(clause) else ()
+        if len(found) > 1:
+            raise QueryError(f"{clause} takes one condition", found[1].span, "join conditions with AND.")
+        return found
+
+    def expression(self, clause: str) -> Fragment:
+        """The tokens up to the next comma or clause outside brackets, read as one expression."""
+        start, depth = self.at, 0
+        while not self.ended():
+            token = self.here()
+            after_dot = self.at > start and self.tokens[self.at - 1].token_type == TokenType.DOT
+            if depth == 0 and not after_dot:
+                called = self.at + 1 < len(self.tokens) and self.tokens[self.at + 1].token_type == TokenType.L_PAREN
+                if self.word() == "," or (self.word() in CLAUSES and not (called and self.word() != "OPTION")):
+                    break
+                if self.word() in REFUSED and not called:
+                    self.refuse()
+            depth += (token.token_type in OPENING) - (token.token_type in CLOSING)
+            self.at += 1
+        if self.at == start:
+            raise self.error(f"{clause} needs an expression here")
+        return parse_expression(self.tokens[start : self.at], self.text)
+
+    def input(self) -> ParsedInput:
+        """``name [[AS] alias] [window] [[AS] alias]``."""
+        start = self.at
+        name = self.name("a stream or relation")
+        while self.accept("."):
+            name += "." + self.name("the rest of the name")
+        alias = self.alias()
+        window = window_span = None
+        if self.word() == "[":
+            opened = self.at
+            while self.word() != "]":
+                self.next()
+            self.next()
+            window_span = span_of(self.tokens[opened : self.at], self.text)
+            window = parse_window(self.tokens[opened + 1 : self.at - 1], window_span)
+            second = self.alias()
+            if alias is not None and second is not None:
+                raise QueryError(
+                    f"this input has two aliases, '{alias}' and '{second}'",
+                    span_of(self.tokens[start : self.at], self.text),
+                    "give the alias before the window or after it.",
+                )
+            alias = alias or second
+        return ParsedInput(name, alias, window, span_of(self.tokens[start : self.at], self.text), window_span)
+
+    def alias(self) -> str | None:
+        """``[AS] name``, if one is next."""
+        if self.accept("AS"):
+            return self.name("an alias")
+        follows = self.word() in (*CLAUSES, *REFUSED, ",", "[", ".") or self.ended()
+        return None if follows else self.name("an alias")
+
+    def name(self, what: str) -> str:
+        """A plain or quoted name."""
+        token = self.here()
+        quoted = token.token_type == TokenType.IDENTIFIER
+        if self.ended() or not (quoted or token.text.isidentifier()):
+            if self.word() == "(":
+                hint = "register the inner query's result as a stream of its own."
+                raise self.error("subqueries are not supported", hint)
+            raise self.error(f"expected {what}" + ("" if self.ended() else f", not '{token.text}'"))
+        return self.next().text
+
+    def trailing_clauses(self, query: ParsedQuery) -> ParsedQuery:
+        """EMIT, SNAPSHOT or CHANGES, SYNC and OPTION."""
+        readers: dict[str, tuple[str, Callable[[], object]]] = {
+            "EMIT": ("emit", self.emit),
+            "SNAPSHOT": ("changes", lambda: False),
+            "CHANGES": ("changes", lambda: True),
+            "SYNC": ("sync", self.sync),
+            "OPTION": ("options", self.options),
+        }
+        found: dict[str, Any] = {}
+        spans: dict[str, Span] = {}
+        while not self.ended():
+            clause, start = self.word(), self.at
+            if clause in REFUSED:
+                self.refuse()
+            if clause not in readers:
+                raise self.error(
+                    f"unexpected '{self.here().text}'",
+                    "the clauses are SELECT, FROM, WHERE, GROUP BY, HAVING, EMIT, SNAPSHOT or CHANGES, SYNC, OPTION.",
+                )
+            field, reader = readers[clause]
+            self.next()
+            if field in found:
+                both = "SNAPSHOT and CHANGES exclude each other" if field == "changes" else f"{clause} is given twice"
+                raise QueryError(both, span_of([self.tokens[start]], self.text))
+            found[field] = reader()
+            spans[field] = span_of(self.tokens[start : self.at], self.text)
+        return replace(query, spans=tuple(spans.items()), **found)
+
+    def emit(self) -> Emit:
+        """The rule after EMIT."""
+        if self.accept("EVERY"):
+            start = self.at
+            while not self.ended() and self.word() not in CLAUSES:
+                self.next()
+            if self.at == start:
+                raise self.error("EMIT EVERY needs a duration", "such as EMIT EVERY 5 SECONDS.")
+            return Every(read_duration(self.tokens[start : self.at], self.text, "an EMIT period"))
+        rules: dict[str, Emit] = {"SLIDE": OnSlide(), "ARRIVAL": OnArrival(), "TRIGGER": OnTrigger()}
+        return rules[self.choice("EMIT", tuple(rules), "EMIT ON SLIDE, ON ARRIVAL, ON TRIGGER or EVERY 5 SECONDS.")]
+
+    def sync(self) -> Sync:
+        """The rule after SYNC."""
+        hint = "SYNC ON TIME, ON FULL, or ON WINDOW ID [MOD k]."
+        rule = self.choice("SYNC", ("TIME", "FULL", "WINDOW"), hint)
+        if rule != "WINDOW":
+            return OnTime() if rule == "TIME" else OnFull()
+        self.expect("ID", "after SYNC ON WINDOW")
+        if not self.accept("MOD"):
+            return OnWindowId()
+        number = self.here()
+        if self.ended() or not number.text.isdigit() or int(number.text) == 0:
+            raise self.error("MOD takes a positive whole number")
+        return OnWindowId(int(self.next().text))
+
+    def choice(self, clause: str, rules: tuple[str, ...], hint: str) -> str:
+        """``ON rule``."""
+        self.expect("ON", f"after {clause}")
+        if self.word() not in rules:
+            raise self.error(f"unknown {clause} rule" + ("" if self.ended() else f" '{self.here().text}'"), hint)
+        return self.next().text.upper()
+
+    def options(self) -> tuple[tuple[str, Value], ...]:
+        """``(name = value, …)``."""
+        self.expect("(", "after OPTION")
+        found: dict[str, Value] = {}
+        while True:
+            at = span_of([self.here()], self.text)
+            name = self.name("an option's name").lower()
+            if name in found:
+                raise QueryError(f"option '{name}' is given twice", at)
+            self.expect("=", f"after option '{name}'")
+            found[name] = self.option_value(name)
+            if self.accept(")"):
+                return tuple(found.items())
+            self.expect(",", "between options")
+
+    def option_value(self, name: str) -> Value:
+        """A word, a string, a whole number, or on and off."""
+        token = self.next()
+        if token.token_type == TokenType.STRING:
+            return token.text
+        switches: dict[str, Value] = {"ON": True, "TRUE": True, "OFF": False, "FALSE": False}
+        if token.text.upper() in switches:
+            return switches[token.text.upper()]
+        if token.token_type == TokenType.NUMBER:
+            return int(token.text) if token.text.isdigit() else float(token.text)
+        if token.text.isidentifier():
+            return token.text
+        self.at -= 1
+        raise self.error(f"option '{name}' needs a value", "a word, a number, a quoted text, on or off.")

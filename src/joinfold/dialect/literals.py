@@ -1,0 +1,67 @@
+"""Constants: from their text to a value with the type that Spark gives them."""
+
+import decimal
+from datetime import date
+
+from joinfold.errors import UsageError
+from joinfold.logical.expressions import Expression, Literal
+from joinfold.timetext import duration_us, timestamp_us
+from joinfold.types import BIGINT, DATE, DOUBLE, INT, INTERVAL, MAX_PRECISION, TIMESTAMP, TIMESTAMP_NTZ, DataType
+from joinfold.types import decimal as decimal_type
+
+
+def number_literal(text: str) -> Literal:
+    """A number: INT, BIGINT, DECIMAL by its digits, or DOUBLE with an exponent."""
+    try:
+        if "e" in text.lower():
+            return Literal(float(text), DOUBLE)
+        if "." not in text and -(2**63) <= int(text) < 2**63:
+            return Literal(int(text), INT if -(2**31) <= int(text) < 2**31 else BIGINT)
+        exact = decimal.Decimal(text)
+    except (ValueError, decimal.InvalidOperation) as error:
+        raise UsageError(f"'{text}' is not a number") from error
+    _, digits, exponent = exact.as_tuple()
+    scale = max(-int(exponent), 0)
+    precision = max(len(digits), scale)
+    if precision > MAX_PRECISION:
+        raise UsageError(f"the number {text} has more than {MAX_PRECISION} digits")
+    return Literal(exact, decimal_type(precision, scale))
+
+
+def negated(literal: Literal) -> Literal | None:
+    """The constant with the other sign; None if it is not a number or an interval."""
+    match literal.value:
+        case None | bool() | str():
+            return None
+        case int() as value if literal.type.is_integer:
+            return number_literal(str(-value))
+        case int() | float() | decimal.Decimal() as value if literal.type not in (TIMESTAMP, TIMESTAMP_NTZ):
+            return Literal(-value, literal.type)
+        case _:
+            return None
+
+
+def beside_decimal(side: Expression, other: Expression) -> Expression:
+    """An integer constant in arithmetic with a decimal has the digits it shows, not those of its type."""
+    if isinstance(side, Literal) and isinstance(side.value, int) and side.type.is_integer and other.type.is_decimal:
+        exact = decimal.Decimal(side.value)
+        return Literal(exact, decimal_type(len(exact.as_tuple().digits), 0))
+    return side
+
+
+def interval_literal(amount: str, unit: str) -> Literal:
+    """INTERVAL '5' SECOND, of either sign."""
+    sign = -1 if amount.startswith("-") else 1
+    return Literal(sign * duration_us(f"{amount.removeprefix('-')} {unit}"), INTERVAL)
+
+
+def time_literal(text: str, type_: DataType) -> Literal | None:
+    """TIMESTAMP '…' and DATE '…'; None for types that are not written so. UTC unless the text carries a zone."""
+    if type_ in (TIMESTAMP, TIMESTAMP_NTZ):
+        return Literal(timestamp_us(text), type_)
+    if type_ != DATE:
+        return None
+    try:
+        return Literal(date.fromisoformat(text), DATE)
+    except ValueError as error:
+        raise UsageError(f"'{text}' is not a date", "write it as DATE '2025-01-31'.") from error

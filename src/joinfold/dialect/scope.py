@@ -1,0 +1,100 @@
+"""Names: which input and column a word of the query means.
+
+An unqualified column that several inputs have is accepted when WHERE makes those columns equal; it then means
+the column of the first of them in FROM. Names are found whatever their case, as in Spark.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from joinfold.dialect.tokens import Fragment
+from joinfold.errors import QueryError, Span, UnknownNameError
+from joinfold.logical.expressions import Column
+from joinfold.logical.query import Input
+from joinfold.names import find_name
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The inputs of a query and the columns that WHERE equates."""
+
+    inputs: tuple[Input, ...]
+    equal_columns: tuple[frozenset[tuple[str, str]], ...] = ()
+
+    def with_equalities(self, where: Iterable[Fragment]) -> "Scope":
+        """The scope in which qualified columns equated by a conjunct of WHERE count as one."""
+        classes: list[set[tuple[str, str]]] = []
+        for fragment in where:
+            for left, right in _equated_columns(fragment):
+                columns = [self.column(side, fragment.span_of(side)) for side in (left, right)]
+                pair = {(column.input, column.name) for column in columns}
+                touched = [found for found in classes if found & pair]
+                classes = [found for found in classes if not found & pair] + [pair.union(*touched)]
+        return Scope(self.inputs, tuple(frozenset(found) for found in classes))
+
+    def input(self, alias: str, at: Span) -> Input:
+        """The input of that alias."""
+        found = find_name(alias, (input_.alias for input_ in self.inputs))
+        if not found:
+            aliases = [input_.alias for input_ in self.inputs]
+            raise UnknownNameError(f"input '{alias}'", alias, aliases, at, owner="The query")
+        return next(input_ for input_ in self.inputs if input_.alias == found[0])
+
+    def column(self, node: exp.Column, at: Span) -> Column:
+        """The column that a (qualified) name means."""
+        qualifiers = [part.name for part in node.parts[:-1]]
+        if len(qualifiers) > 1:
+            hint = "a column is written alias.column; select nested fields before registering the stream."
+            raise QueryError(f"'{'.'.join([*qualifiers, node.name])}' has too many parts", at, hint)
+        if qualifiers:
+            input_ = self.input(qualifiers[0], at)
+            kind = "stream" if input_.source.is_stream else "relation"
+            return self._column_of(input_, node.name, at, f"column '{node.name}' in {kind} '{input_.source.name}'")
+        holders = [input_ for input_ in self.inputs if find_name(node.name, input_.source.schema.names)]
+        if not holders:
+            return self._unknown_anywhere(node.name, at)
+        columns = [self._column_of(input_, node.name, at, node.name) for input_ in holders]
+        keys = {(column.input, column.name) for column in columns}
+        if len(columns) > 1 and not any(keys <= found for found in self.equal_columns):
+            choices = " or ".join(f"{column.input}.{column.name}" for column in columns)
+            hint = f"write {choices}, or make them equal in WHERE."
+            raise QueryError(f"column '{node.name}' is ambiguous", at, hint)
+        return columns[0]
+
+    def columns(self, alias: str | None, at: Span) -> list[Column]:
+        """All columns of one input, or of all."""
+        inputs = self.inputs if alias is None else (self.input(alias, at),)
+        return [Column(input_.alias, field.name, field.type) for input_ in inputs for field in input_.source.schema]
+
+    def _column_of(self, input_: Input, name: str, at: Span, what: str) -> Column:
+        found = find_name(name, input_.source.schema.names)
+        if not found:
+            raise UnknownNameError(what, name, input_.source.schema.names, at)
+        if len(found) > 1:
+            hint = f"spell it as one of: {', '.join(found)}."
+            raise QueryError(f"column '{name}' of '{input_.alias}' is ambiguous", at, hint)
+        return Column(input_.alias, found[0], input_.source.schema.type_of(found[0]))
+
+    def _unknown_anywhere(self, name: str, at: Span) -> Column:
+        if any(input_.alias.lower() == name.lower() for input_ in self.inputs):
+            raise QueryError(f"'{name}' is an input, not a column", at, f"write {name}.column.")
+        everything = [f"{input_.alias}.{column}" for input_ in self.inputs for column in input_.source.schema.names]
+        plain = {column.split(".", 1)[1]: column for column in everything}
+        near = find_name(name, plain)
+        raise UnknownNameError(f"column '{name}'", near[0] if near else name, everything, at, owner="The query")
+
+
+def _equated_columns(fragment: Fragment) -> list[tuple[exp.Column, exp.Column]]:
+    found = []
+    open_nodes: list[exp.Expr] = [fragment.tree]
+    while open_nodes:
+        node = open_nodes.pop(0).unnest()
+        if isinstance(node, exp.And):
+            open_nodes += [node.left, node.right]
+        elif isinstance(node, exp.EQ):
+            left, right = node.left.unnest(), node.right.unnest()
+            if isinstance(left, exp.Column) and isinstance(right, exp.Column) and left.table and right.table:
+                found.append((left, right))
+    return found

@@ -1,0 +1,174 @@
+"""The text between the brackets: a window."""
+
+from collections.abc import Sequence
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from joinfold.dialect.tokens import span_of
+from joinfold.errors import QueryError, Span, UsageError
+from joinfold.timetext import duration_us, timestamp_us
+from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
+
+FORMS = (
+    "[10 MINUTE SLIDE 1 MINUTE], [TUMBLE 10 MINUTE], [10 MINUTE], [ROWS 100 SLIDE 10], "
+    "[PARTITION BY k ROWS 5], [RANGE 5 MINUTE SLIDE 100 ROWS], [UNBOUNDED] or [FROM TIMESTAMP '2025-01-01']."
+)
+
+
+def parse_window(tokens: Sequence[Token], span: Span) -> Window:
+    """The window that the tokens between ``[`` and ``]`` describe; ``span`` includes the brackets."""
+    return _WindowText(tokens, span).read()
+
+
+def read_duration(tokens: Sequence[Token], text: str, what: str) -> int:
+    """A positive duration such as ``10 SECONDS``."""
+    span = span_of(tokens, text)
+    negative = tokens[0].token_type == TokenType.DASH
+    words = " ".join(token.text for token in tokens)
+    if negative or all(token.text == "0" for token in tokens[::2]):
+        raise QueryError(f"{what} must be positive, not '{span.text[span.start : span.end]}'", span)
+    if len(tokens) == 1 and tokens[0].text.isdigit():
+        raise QueryError(f"{what} needs a unit", span, f"such as {words} SECONDS.")
+    try:
+        return duration_us(words)
+    except UsageError as error:
+        raise QueryError(error.message, span, error.hint) from error
+
+
+class _WindowText:
+    def __init__(self, tokens: Sequence[Token], span: Span) -> None:
+        self.tokens = list(tokens)
+        self.span = span
+        self.start_us: int | None = None
+        self.start_span: Span | None = None
+
+    def read(self) -> Window:
+        """The window, with START applied."""
+        if not self.tokens:
+            raise QueryError("a window is empty", self.span, FORMS)
+        self._take_start()
+        window = self._window()
+        if self.start_us is None:
+            return window
+        if not isinstance(window, Sliding):
+            hint = "START shifts the moves of a window with a SLIDE in time."
+            raise QueryError("this window has no slide that START could shift", self.start_span, hint)
+        return Sliding(window.size_us, window.slide_us, self.start_us)
+
+    def _window(self) -> Window:
+        words = self._words(self.tokens)
+        match words:
+            case ["UNBOUNDED"] | ["WINDOW", "UNTIL", "NOW"]:
+                return Landmark()
+            case ["FROM", "TIMESTAMP", _]:
+                return Landmark(self._timestamp(self.tokens[2]))
+            case ["PARTITION BY", *_]:
+                return self._partitioned()
+            case ["TUMBLE", *_]:
+                size_us = self._duration(self.tokens[1:], "a window's size")
+                return Sliding(size_us, size_us)
+            case ["ROWS", *_]:
+                return self._rows()
+            case ["RANGE" | "WINDOW", *_]:
+                return self._range(self.tokens[1:])
+            case [first, *_] if first.isdigit() or first == "-":
+                return self._range(self.tokens)
+            case _:
+                raise QueryError(f"'{self.tokens[0].text}' does not begin a window", self._at(self.tokens[:1]), FORMS)
+
+    def _rows(self) -> Window:
+        size, slide = self._split(self.tokens[1:])
+        count = self._count(size, "a window's size")
+        if slide is None:
+            return Rows(count)
+        if any(word not in ("ROW", "ROWS") for word in self._words(slide[2 if self._negative(slide) else 1 :])):
+            hint = "a window of rows slides by rows: SLIDE 10; a window in time may slide by either."
+            raise QueryError("the size is in rows and the slide in time", self._at(slide), hint)
+        return Rows(count, self._count(slide, "a window's slide"))
+
+    def _range(self, tokens: list[Token]) -> Window:
+        size, slide = self._split(tokens)
+        if self._words(size)[-1:] in (["ROW"], ["ROWS"]):
+            raise QueryError("a window of rows begins with ROWS", self._at(size), f"write ROWS {size[0].text}.")
+        size_us = self._duration(size, "a window's size")
+        if slide is None:
+            return Continuous(size_us)
+        if self._words(slide)[-1] in ("ROW", "ROWS"):
+            return RangeByRows(size_us, self._count(slide, "a window's slide"))
+        return Sliding(size_us, self._duration(slide, "a window's slide"))
+
+    def _partitioned(self) -> Window:
+        words = self._words(self.tokens)
+        if "ROWS" not in words:
+            raise QueryError("PARTITION BY needs ROWS n after its columns", self.span, "[PARTITION BY k ROWS 5]")
+        split = words.index("ROWS")
+        columns, commas = self.tokens[1:split:2], self.tokens[2:split:2]
+        fits = columns and all(token.text == "," for token in commas) and len(columns) == len(commas) + 1
+        if not fits or not all(
+            token.token_type == TokenType.IDENTIFIER or token.text.isidentifier() for token in columns
+        ):
+            raise QueryError("PARTITION BY takes columns separated by commas", self.span, "[PARTITION BY k ROWS 5]")
+        size, slide = self._split(self.tokens[split + 1 :])
+        if slide is not None:
+            hint = "it moves at every row; leave SLIDE out."
+            raise QueryError("a window with PARTITION BY takes no SLIDE", self._at(slide), hint)
+        return PartitionedRows(tuple(token.text for token in columns), self._count(size, "a window's size"))
+
+    def _take_start(self) -> None:
+        words = self._words(self.tokens)
+        if "START" in words:
+            split = words.index("START")
+            clause = self.tokens[split:]
+            if len(clause) != 3 or words[split + 1] != "TIMESTAMP":
+                raise QueryError("START needs a timestamp", self._at(clause), "START TIMESTAMP '2025-01-01 00:00:07'.")
+            self.start_us = self._timestamp(clause[2])
+            self.start_span = self._at(clause)
+            self.tokens = self.tokens[:split]
+
+    def _split(self, tokens: list[Token]) -> tuple[list[Token], list[Token] | None]:
+        """The tokens of the size and, after SLIDE, of the slide."""
+        words = self._words(tokens)
+        if "SLIDE" not in words:
+            return tokens, None
+        split = words.index("SLIDE")
+        if split + 1 == len(tokens):
+            raise QueryError("SLIDE needs a duration or a number of rows", self._at(tokens[split:]))
+        return tokens[:split], tokens[split + 1 :]
+
+    def _duration(self, tokens: list[Token], what: str) -> int:
+        if not tokens:
+            raise QueryError(f"{what} is missing", self.span, FORMS)
+        return read_duration(tokens, self.span.text, what)
+
+    def _count(self, tokens: list[Token], what: str) -> int:
+        if not tokens:
+            raise QueryError(f"{what} is missing", self.span, FORMS)
+        number = tokens[1] if self._negative(tokens) and len(tokens) > 1 else tokens[0]
+        rest = self._words(tokens[tokens.index(number) + 1 :])
+        if not number.text.isdigit() or rest not in ([], ["ROW"], ["ROWS"]):
+            raise QueryError(f"{what} in rows is a whole number", self._at(tokens), FORMS)
+        if self._negative(tokens) or int(number.text) == 0:
+            raise QueryError(f"{what} must be positive", self._at(tokens))
+        return int(number.text)
+
+    def _timestamp(self, token: Token) -> int:
+        if token.token_type != TokenType.STRING:
+            raise QueryError("a timestamp is written in quotes", self._at([token]), "TIMESTAMP '2025-01-01'.")
+        try:
+            return timestamp_us(token.text)
+        except UsageError as error:
+            raise QueryError(error.message, self._at([token]), error.hint) from error
+
+    def _at(self, tokens: Sequence[Token]) -> Span:
+        return span_of(tokens, self.span.text)
+
+    @staticmethod
+    def _negative(tokens: Sequence[Token]) -> bool:
+        return tokens[0].token_type == TokenType.DASH
+
+    @staticmethod
+    def _words(tokens: Sequence[Token]) -> list[str]:
+        return [
+            "" if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER) else " ".join(token.text.upper().split())
+            for token in tokens
+        ]

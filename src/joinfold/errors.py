@@ -1,0 +1,116 @@
+"""The one family of exceptions that a user of joinfold can meet.
+
+An error says what is wrong, where, what exists instead, and the next step::
+
+    QueryError: unknown column 'celcius' in stream 'temperature'
+      … WHERE a.celcius >= 40
+              ^^^^^^^^^
+    Hint: did you mean 'celsius'? It has: location, ts, celsius.
+
+Our own mistakes are ``assert``; they are not part of this family.
+"""
+
+import difflib
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+EXCERPT_WIDTH = 76
+
+
+class JoinfoldError(Exception):
+    """What every error of joinfold is."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return "\n".join([self.message, *self.details()])
+
+    def details(self) -> list[str]:
+        """The lines below the message."""
+        return [f"Hint: {self.hint}"] if self.hint else []
+
+    def report(self) -> str:
+        """The text a person is shown instead of a traceback."""
+        return f"{type(self).__name__}: {self}"
+
+
+class UsageError(JoinfoldError):
+    """A wrong argument to a function or a command."""
+
+
+class SetupError(JoinfoldError):
+    """Something that joinfold needs is missing on this machine."""
+
+
+class EvaluationError(JoinfoldError):
+    """A value that has no representation in the type of its column, found while a query runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a query's text: characters ``start`` to ``end`` (exclusive)."""
+
+    text: str
+    start: int
+    end: int
+
+    def excerpt(self) -> list[str]:
+        """The line that holds the span, cut to a readable width, and carets below it."""
+        line_start = self.text.rfind("\n", 0, self.start) + 1
+        line_end = self.text.find("\n", self.start)
+        line_end = len(self.text) if line_end < 0 else line_end
+        line_start += len(self.text[line_start:line_end]) - len(self.text[line_start:line_end].lstrip())
+        line_start = min(line_start, self.start)
+        cut_start = max(line_start, min(self.start - EXCERPT_WIDTH // 2, line_end - EXCERPT_WIDTH))
+        if cut_start > line_start:  # begin with a whole word
+            cut_start = self.text.find(" ", cut_start, self.start) + 1 or cut_start
+        cut_end = min(line_end, cut_start + EXCERPT_WIDTH)
+        before = "… " if self.text[:cut_start].strip() else ""
+        after = " …" if self.text[cut_end:line_end].strip() else ""
+        shown = self.text[cut_start:cut_end].replace("\t", " ").rstrip()
+        left = _display_width(before + self.text[cut_start : self.start])
+        marked = _display_width(self.text[self.start : min(self.end, cut_end)])
+        return [f"  {before}{shown}{after}", "  " + " " * left + "^" * max(1, marked)]
+
+
+class QueryError(JoinfoldError):
+    """A query that cannot be read or has no meaning."""
+
+    def __init__(self, message: str, at: Span | None = None, hint: str | None = None) -> None:
+        super().__init__(message, hint)
+        self.at = at
+
+    def details(self) -> list[str]:
+        """The place in the query, then the hint."""
+        return (self.at.excerpt() if self.at else []) + super().details()
+
+
+class UnknownNameError(QueryError):
+    """A name that nothing answers to; suggests the nearest one that exists."""
+
+    def __init__(self, what: str, name: str, exists: Iterable[str], at: Span | None, owner: str = "It") -> None:
+        exists = list(exists)
+        near = suggestion(name, exists)
+        has = f"{owner} has: {', '.join(exists)}." if exists else f"{owner} has none yet."
+        super().__init__(f"unknown {what}", at, f"did you mean '{near}'? {has}" if near else has)
+
+    def report(self) -> str:
+        """Shown as the QueryError it is."""
+        return f"QueryError: {self}"
+
+
+def suggestion(name: str, exists: Iterable[str]) -> str | None:
+    """The existing name most like ``name``, if one is like enough, whatever the case."""
+    by_lower = {candidate.lower(): candidate for candidate in exists}
+    near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[near[0]] if near else None
+
+
+def _display_width(text: str) -> int:
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
+    )

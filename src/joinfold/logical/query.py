@@ -1,0 +1,204 @@
+"""The bound query: every name resolved, every type known, nothing yet said about how it will run.
+
+`LogicalQuery` keeps what was written (inputs, conjuncts of WHERE, groups, aggregates, outputs, emit and sync
+rules); what follows from it is a property: the columns read, the filters of each input, the join graph.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from joinfold.logical.expressions import (
+    Aggregate,
+    AggregateValue,
+    Column,
+    Expression,
+    GroupValue,
+    Value,
+    inputs_read,
+    rewrite,
+    walk,
+)
+from joinfold.logical.graph import JoinGraph
+from joinfold.types import BIGINT, STRING, TIMESTAMP, Field, Schema
+from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a name in FROM stands for: a stream with an event time and a delay, or a relation.
+
+    ``time`` is the event-time column; None for a stream whose rows take the time at which they arrive.
+    """
+
+    name: str
+    schema: Schema
+    is_stream: bool
+    time: str | None = None
+    delay_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A source with an alias and, for a stream, a window."""
+
+    alias: str
+    source: Source
+    window: Window | None
+
+    def __post_init__(self) -> None:
+        assert self.source.is_stream == (self.window is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A column of the answer: an expression over group values and aggregate values."""
+
+    name: str
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class OnSlide:
+    """An instant at every move of a window."""
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """An instant at every multiple of the period since the epoch."""
+
+    period_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class OnTrigger:
+    """An instant at every advance of the watermark."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnArrival:
+    """An answer for every row of every stream."""
+
+
+Emit = OnSlide | Every | OnTrigger | OnArrival
+
+
+@dataclass(frozen=True, slots=True)
+class OnTime:
+    """Windows are read at the same instants: the moves of any of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnFull:
+    """Windows are read where all of them move."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnWindowId:
+    """Windows with the same number are joined; with a modulus, the first input's first windows repeat."""
+
+    modulus: int | None = None
+
+
+Sync = OnTime | OnFull | OnWindowId
+
+
+@dataclass(frozen=True)
+class LogicalQuery:
+    """What a query means. Equal queries have equal answers on all data."""
+
+    inputs: tuple[Input, ...]
+    where: tuple[Expression, ...]
+    groups: tuple[Expression, ...]
+    aggregates: tuple[Aggregate, ...]
+    outputs: tuple[Output, ...]
+    having: Expression | None
+    emit: Emit | None
+    changes: bool
+    sync: Sync
+    options: tuple[tuple[str, Value], ...] = ()
+
+    def __post_init__(self) -> None:
+        assert self.inputs and self.outputs
+        assert (self.emit is None) == (self.is_plain_join or isinstance(self.sync, OnWindowId))
+
+    @property
+    def is_plain_join(self) -> bool:
+        """No aggregate, GROUP BY or HAVING: the answer is the matching combinations themselves."""
+        return not self.groups and not self.aggregates and self.having is None
+
+    @property
+    def streams(self) -> tuple[Input, ...]:
+        """The inputs that have a window, in the order of FROM."""
+        return tuple(input_ for input_ in self.inputs if input_.window is not None)
+
+    def input(self, alias: str) -> Input:
+        """The input of that alias."""
+        return next(input_ for input_ in self.inputs if input_.alias == alias)
+
+    @cached_property
+    def graph(self) -> JoinGraph:
+        """How WHERE connects the inputs."""
+        return JoinGraph.of(tuple(input_.alias for input_ in self.inputs), self.where)
+
+    def filters(self, alias: str) -> tuple[Expression, ...]:
+        """The conjuncts that read this input alone: its own filters."""
+        return tuple(part for part in self.where if inputs_read(part) == {alias})
+
+    def columns_read(self, alias: str) -> tuple[str, ...]:
+        """The columns of an input that the query reads, in schema order: its rows are told apart by these alone."""
+        input_ = self.input(alias)
+        read = {node.name for node in self._nodes() if isinstance(node, Column) and node.input == alias}
+        if isinstance(input_.window, PartitionedRows):
+            read.update(input_.window.by)
+        return tuple(name for name in input_.source.schema.names if name in read)
+
+    def expanded(self, expression: Expression) -> Expression:
+        """The expression with group and aggregate values replaced by what they stand for."""
+
+        def definition(node: Expression) -> Expression | None:
+            match node:
+                case GroupValue(index=index):
+                    return self.groups[index]
+                case AggregateValue(index=index):
+                    return self.aggregates[index]
+                case _:
+                    return None
+
+        return rewrite(expression, definition)
+
+    @property
+    def without_options(self) -> "LogicalQuery":
+        """The same question without OPTION: what decides whether a checkpoint belongs to it."""
+        return replace(self, options=())
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of the answer: where and when, then the SELECT list."""
+        leading: list[Field] = []
+        if isinstance(self.sync, OnWindowId):
+            leading.append(Field("wid", BIGINT))
+            for input_ in self.streams:
+                counted = isinstance(input_.window, Rows)
+                edge = BIGINT if counted else TIMESTAMP
+                leading += [Field(f"{input_.alias}_start", edge), Field(f"{input_.alias}_end", edge)]
+        else:
+            leading.append(Field("instant", TIMESTAMP))
+        if isinstance(self.emit, OnArrival):
+            leading.append(Field("arrival", BIGINT))
+        if self.changes:
+            leading.append(Field("change", STRING))
+        selected = (Field(output.name, output.expression.type) for output in self.outputs)
+        return Schema((*leading, *selected))
+
+    def _nodes(self) -> list[Expression]:
+        roots = [*self.where, *self.groups, *self.aggregates, *(output.expression for output in self.outputs)]
+        return [node for root in roots for node in walk(root)]
+
+
+def moves(window: Window | None) -> bool:
+    """Whether the window moves in steps, and so gives instants by itself."""
+    match window:
+        case Sliding() | Rows() | PartitionedRows() | RangeByRows():
+            return True
+        case Continuous() | Landmark() | None:
+            return False

@@ -1,0 +1,484 @@
+"""The definition: what the answer to a query is, in plain Python over lists.
+
+Everything fast is compared with this module, so it prefers the shortest true statement to the quickest program.
+`docs/reference/semantics.md` is the same in words; section names below refer to it.
+
+    answers(query, data)         bounded inputs, run to the end
+    stream(query, batches)       the same rows in micro-batches: late rows are dropped, and only what the
+                                 last watermark has passed is answered
+"""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, tzinfo
+from typing import Any
+
+from joinfold.logical.expressions import Value
+from joinfold.logical.query import (
+    Every,
+    Input,
+    LogicalQuery,
+    OnArrival,
+    OnFull,
+    OnTrigger,
+    OnWindowId,
+)
+from joinfold.reference.aggregates import aggregate_value
+from joinfold.reference.evaluate import Context, evaluate, is_true
+from joinfold.reference.rows import Row
+from joinfold.reference.values import order_key
+from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
+
+NEVER = 2**63
+Data = Mapping[str, Sequence[Row]]
+Answer = list[tuple[Value, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A row of an input with its event time and its number in the order of the stream, from 1."""
+
+    ts: int
+    number: int
+    row: Row
+
+
+Content = list[Timed]
+Contents = Mapping[str, Content]
+Snapshot = dict[tuple[Any, ...], tuple[Value, ...]]
+
+
+def answers(query: LogicalQuery, data: Data, zone: tzinfo = UTC) -> Answer:
+    """All answers of a bounded run, in order of the instants."""
+    contents = {input_.alias: arrange(query, input_, data[input_.source.name]) for input_ in query.inputs}
+    return _answers_until(query, contents, zone, NEVER)
+
+
+def _answers_until(query: LogicalQuery, contents: Contents, zone: tzinfo, until: int) -> Answer:
+    if isinstance(query.sync, OnWindowId):
+        return _by_window_id(query, contents, zone, until)
+    if query.is_plain_join:
+        return _plain_join(query, contents, zone, until)
+    if isinstance(query.emit, OnArrival):
+        return _by_arrival(query, contents, zone, until)
+    return _at(query, contents, zone, [instant for instant in instants(query, contents) if instant <= until])
+
+
+# --- Rows, time, order ----------------------------------------------------------------------------------------
+
+
+def arrange(query: LogicalQuery, input_: Input, rows: Sequence[Row]) -> Content:
+    """The rows that have an event time, in order: time, then the values of the columns read, NULL first."""
+    timed = [(event_time(input_, row, place), row) for place, row in enumerate(rows, start=1)]
+    columns = query.columns_read(input_.alias)
+    known = [(ts, row) for ts, row in timed if ts is not None]
+    known.sort(key=lambda item: (item[0], *(order_key(item[1][column]) for column in columns)))
+    return [Timed(ts, number, row) for number, (ts, row) in enumerate(known, start=1)]
+
+
+def event_time(input_: Input, row: Row, place: int) -> int | None:
+    """Microseconds; a relation has no time, and a static stream without a time column counts its rows."""
+    if input_.source.time is None:
+        return place if input_.source.is_stream else 0
+    value = row[input_.source.time]
+    assert value is None or isinstance(value, int)
+    return value
+
+
+# --- Windows --------------------------------------------------------------------------------------------------
+
+
+def held(window: Window | None, rows: Content, instant: int) -> Content:
+    """The content of a window at an instant, before WHERE."""
+    past = [item for item in rows if item.ts < instant]
+    match window:
+        case None:
+            return rows
+        case Sliding(size_us=size, slide_us=slide, start_us=start):
+            end = instant - (instant - (start or 0)) % slide
+            return [item for item in rows if end - size <= item.ts < end]
+        case Continuous(size_us=size):
+            return [item for item in past if instant - size <= item.ts]
+        case Landmark(from_us=mark):
+            return [item for item in past if mark is None or mark <= item.ts]
+        case Rows(size=size, slide=slide):
+            last = slide * (len(past) // slide)
+            return [item for item in past if last - size < item.number <= last]
+        case PartitionedRows(by=by, size=size):
+            parts = partition(past, lambda item: [item.row[column] for column in by])
+            return [item for part in parts for item in part[-size:]]
+        case RangeByRows(size_us=size, slide=slide):
+            end = max((move for move in row_moves(rows, slide) if move <= instant), default=-NEVER)
+            return [item for item in rows if end - size <= item.ts < end]
+
+
+def row_moves(rows: Content, slide: int) -> list[int]:
+    """One microsecond after every row whose number is a multiple of the slide; rows of one time move once."""
+    return sorted({item.ts + 1 for item in rows if item.number % slide == 0})
+
+
+def partition(items: Iterable[Any], key: Callable[[Any], Sequence[Value]]) -> list[list[Any]]:
+    """The items by key, NULL being one key, in order of first appearance."""
+    parts: dict[tuple[Any, ...], list[Any]] = {}
+    for item in items:
+        parts.setdefault(tuple(order_key(value) for value in key(item)), []).append(item)
+    return list(parts.values())
+
+
+# --- Instants -------------------------------------------------------------------------------------------------
+
+
+def instants(query: LogicalQuery, contents: Contents) -> Iterator[int]:
+    """The candidates at which something is held, was held at the candidate before, or a ROWS window moved."""
+    streams = [(input_.window, contents[input_.alias]) for input_ in query.streams]
+    times = [item.ts for _, rows in streams for item in rows]
+    if not times:
+        return
+    if isinstance(query.emit, OnTrigger):
+        yield max(times) + 1
+        return
+    only_landmarks = all(isinstance(window, Landmark) for window, _ in streams)
+    held_before, counted_before = False, [0] * len(streams)
+    for instant in candidates(query, contents, min(times), max(times)):
+        holds = any(
+            isinstance(window, Sliding | Continuous) and held(window, rows, instant) for window, rows in streams
+        )
+        counted = [_counted(window, rows, instant, only_landmarks) for window, rows in streams]
+        if holds or held_before or counted != counted_before:
+            yield instant
+        held_before, counted_before = holds, counted
+
+
+def candidates(query: LogicalQuery, contents: Contents, first: int, last: int) -> list[int]:
+    """All candidates from the first row until every window that lets go of its rows is empty."""
+    windows = [input_.window for input_ in query.streams]
+    periods = [window.slide_us for window in windows if isinstance(window, Sliding)]
+    sizes = [window.size_us for window in windows if isinstance(window, Sliding | Continuous)]
+    emit = query.emit
+    if isinstance(emit, Every):
+        periods.append(emit.period_us)
+    every_instant = range(first, last + max(sizes, default=0) + 3 * max(periods, default=0) + 2)
+    if isinstance(emit, Every):
+        return list(_multiples(every_instant, emit.period_us, 0))
+    moves = [
+        set(_multiples(every_instant, window.slide_us, window.start_us or 0))
+        for window in windows
+        if isinstance(window, Sliding)
+    ]
+    if isinstance(query.sync, OnFull):
+        return sorted(set.intersection(*moves))
+    for input_ in query.streams:
+        match input_.window:
+            case Rows(slide=slide) | RangeByRows(slide=slide):
+                moves.append(set(row_moves(contents[input_.alias], slide)))
+            case PartitionedRows():
+                moves.append(set(row_moves(contents[input_.alias], 1)))
+    return sorted(set().union(*moves))
+
+
+def _multiples(span: range, period: int, phase: int) -> range:
+    return range(span.start + (phase - span.start) % period, span.stop, period)
+
+
+def _counted(window: Window | None, rows: Content, instant: int, only_landmarks: bool) -> int:
+    """How often a window that counts rows has moved; a landmark counts where there is nothing else."""
+    past = [item for item in rows if item.ts < instant]
+    match window:
+        case Rows(slide=slide) | RangeByRows(slide=slide):
+            return len(past) // slide
+        case PartitionedRows():
+            return len(past)
+        case Landmark() if only_landmarks:
+            return len(held(window, rows, instant))
+        case _:
+            return 0
+
+
+# --- Answers --------------------------------------------------------------------------------------------------
+
+
+def combinations(query: LogicalQuery, contents: Contents, zone: tzinfo) -> Iterator[dict[str, Timed]]:
+    """One row of each content, wherever WHERE is true."""
+    aliases = list(contents)
+    for rows in itertools.product(*contents.values()):
+        chosen = dict(zip(aliases, rows, strict=True))
+        context = Context({alias: item.row for alias, item in chosen.items()}, zone=zone)
+        if all(is_true(condition, context) for condition in query.where):
+            yield chosen
+
+
+def answer(query: LogicalQuery, contents: Contents, zone: tzinfo) -> Snapshot:
+    """The output rows over these contents, by group."""
+    contexts = [
+        Context({alias: item.row for alias, item in chosen.items()}, zone=zone)
+        for chosen in combinations(query, contents, zone)
+    ]
+    groups = partition(contexts, lambda context: [evaluate(group, context) for group in query.groups])
+    if not query.groups and not groups:
+        groups = [[]]
+    output: Snapshot = {}
+    for group in groups:
+        keys = tuple(evaluate(expression, group[0]) for expression in query.groups)
+        result = Context(groups=keys, aggregates=_aggregate(query, group), zone=zone)
+        if is_true(query.having, result):
+            name = tuple(order_key(key) for key in keys)
+            output[name] = tuple(evaluate(column.expression, result) for column in query.outputs)
+    return output
+
+
+def _aggregate(query: LogicalQuery, group: list[Context]) -> list[Value]:
+    values = []
+    for aggregate in query.aggregates:
+        counted = [context for context in group if is_true(aggregate.condition, context)]
+        tuples = [tuple(evaluate(part, context) for part in aggregate.arguments) for context in counted]
+        present = [arguments for arguments in tuples if None not in arguments]
+        values.append(aggregate_value(aggregate.function, present, aggregate.type))
+    return values
+
+
+def _at(query: LogicalQuery, contents: Contents, zone: tzinfo, times: Iterable[int]) -> Answer:
+    def answer_at(instant: int) -> Snapshot:
+        at = {input_.alias: held(input_.window, contents[input_.alias], instant) for input_ in query.inputs}
+        return answer(query, at, zone)
+
+    return _emit(query, (((instant,), answer_at(instant)) for instant in times))
+
+
+def _emit(query: LogicalQuery, snapshots: Iterable[tuple[tuple[Value, ...], Snapshot]]) -> Answer:
+    """All rows of each snapshot, or only what changed since the one before."""
+    emitted: Snapshot = {}
+    result: Answer = []
+    for where, snapshot in snapshots:
+        if not query.changes:
+            result += [(*where, *row) for row in snapshot.values()]
+            continue
+        for group in emitted.keys() - snapshot.keys():
+            result.append((*where, "delete", *emitted.pop(group)))
+        for group, row in snapshot.items():
+            if group not in emitted:
+                result.append((*where, "insert", *row))
+            elif any(differ(old, new) for old, new in zip(emitted[group], row, strict=True)):
+                result.append((*where, "update", *row))
+            else:
+                continue
+            emitted[group] = row
+    return result
+
+
+def differ(old: Value, new: Value) -> bool:
+    """Whether a value has changed; a floating one by more than 1e-9 of itself."""
+    if isinstance(old, float) and isinstance(new, float) and abs(old) < float("inf") and abs(new) < float("inf"):
+        return abs(old - new) > 1e-9 * max(abs(old), abs(new))
+    return bool(order_key(old) != order_key(new))
+
+
+def _by_arrival(query: LogicalQuery, contents: Contents, zone: tzinfo, until: int) -> Answer:
+    """One answer per row, over the rows not later than it; every ``[T]`` includes both of its ends."""
+    arrivals = [
+        (item.ts, place, item.number, input_.alias)
+        for place, input_ in enumerate(query.streams)
+        for item in contents[input_.alias]
+        if item.ts < until
+    ]
+
+    def snapshots() -> Iterator[tuple[tuple[Value, ...], Snapshot]]:
+        seen = {input_.alias: 0 for input_ in query.streams}
+        count = 0
+        previous = None
+        for ts, _, number, alias in sorted(arrivals):
+            seen[alias] = number
+            count = count + 1 if ts == previous else 1
+            previous = ts
+            at = {}
+            for input_ in query.inputs:
+                rows = contents[input_.alias]
+                if input_.window is not None:
+                    arrived = rows[: seen[input_.alias]]
+                    rows = held(input_.window, arrived, ts + 1)
+                    if isinstance(input_.window, Continuous):
+                        rows = [item for item in arrived if ts - input_.window.size_us <= item.ts]
+                at[input_.alias] = rows
+            yield (ts, count), answer(query, at, zone)
+
+    return _emit(query, snapshots())
+
+
+# --- Plain joins ----------------------------------------------------------------------------------------------
+
+
+def _plain_join(query: LogicalQuery, contents: Contents, zone: tzinfo, until: int) -> Answer:
+    """Every combination that some instant has in its windows, once, at the last of the entries."""
+    stays = {
+        input_.alias: {id(item): stay(input_.window, contents[input_.alias], item) for item in contents[input_.alias]}
+        for input_ in query.inputs
+    }
+    result: Answer = []
+    for chosen in combinations(query, contents, zone):
+        entries, leaves = zip(*(stays[alias][id(item)] for alias, item in chosen.items()), strict=True)
+        if max(entries) < min(leaves) and max(entries) <= until:
+            context = Context({alias: item.row for alias, item in chosen.items()}, zone=zone)
+            result.append((max(entries), *(evaluate(column.expression, context) for column in query.outputs)))
+    return sorted(result, key=lambda row: order_key(row[0]))
+
+
+def stay(window: Window | None, rows: Content, item: Timed) -> tuple[int, int]:
+    """The half-open interval of instants at which the window holds the row; empty if it never does."""
+    ts = item.ts
+    match window:
+        case None:
+            return -NEVER, NEVER
+        case Sliding(size_us=size, slide_us=slide, start_us=start):
+            phase = start or 0
+            return ts + slide - (ts - phase) % slide, ts + size + slide - (ts + size - phase) % slide
+        case Continuous(size_us=size):
+            return ts + 1, ts + size + 1
+        case Landmark():
+            moves = [ts + 1]
+        case Rows(slide=slide) | RangeByRows(slide=slide):
+            moves = row_moves(rows, slide)
+        case PartitionedRows():
+            moves = row_moves(rows, 1)
+    holding = [move for move in moves if item in held(window, rows, move)]
+    after = [move for move in moves if holding and move > holding[-1]]
+    return (holding[0], min(after, default=NEVER)) if holding else (NEVER, NEVER)
+
+
+# --- Window ids -----------------------------------------------------------------------------------------------
+
+
+def _by_window_id(query: LogicalQuery, contents: Contents, zone: tzinfo, until: int) -> Answer:
+    """Window wid of every input, while all have one; with MOD k, the first input's window is wid mod k."""
+    assert isinstance(query.sync, OnWindowId)
+
+    def snapshots() -> Iterator[tuple[tuple[Value, ...], dict[str, Content]]]:
+        for wid in itertools.count():
+            where: list[Value] = [wid]
+            chosen = dict(contents)
+            for place, input_ in enumerate(query.streams):
+                own = wid % query.sync.modulus if query.sync.modulus and place == 0 else wid  # type: ignore[union-attr]
+                numbered = window_number(input_.window, contents[input_.alias], own, until)
+                if numbered is None:
+                    return
+                start, end, chosen[input_.alias] = numbered
+                where += [start, end]
+            yield tuple(where), chosen
+
+    if not query.is_plain_join:
+        return _emit(query, ((where, answer(query, chosen, zone)) for where, chosen in snapshots()))
+    result: Answer = []
+    for where, chosen in snapshots():
+        for items in combinations(query, chosen, zone):
+            context = Context({alias: item.row for alias, item in items.items()}, zone=zone)
+            result.append((*where, *(evaluate(column.expression, context) for column in query.outputs)))
+    return result
+
+
+def window_number(window: Window | None, rows: Content, wid: int, until: int) -> tuple[int, int, Content] | None:
+    """Start, end and content of an input's window number wid; None if it has none, or none complete."""
+    if not rows:
+        return None
+    match window:
+        case Sliding(size_us=size, slide_us=slide, start_us=start):
+            origin = rows[0].ts - rows[0].ts % slide if start is None else start
+            begin = origin + wid * slide
+            exists = begin <= rows[-1].ts and (until == NEVER or begin + size <= until)
+            return (begin, begin + size, [item for item in rows if begin <= item.ts < begin + size]) if exists else None
+        case Rows(size=size, slide=slide):
+            first, last = wid * slide + 1, wid * slide + size
+            exists = last <= len(rows) and rows[last - 1].ts < until
+            return (first, last, rows[first - 1 : last]) if exists else None
+        case RangeByRows(size_us=size, slide=slide):
+            moves = [move for move in row_moves(rows, slide) if move <= until]
+            if wid >= len(moves):
+                return None
+            end = moves[wid]
+            return end - size, end, [item for item in rows if end - size <= item.ts < end]
+        case _:
+            raise AssertionError(f"{window} has no numbers")
+
+
+# --- Final means final ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a streaming run gives: its answers, and the late rows of each input that passed its filters."""
+
+    answers: Answer
+    late: dict[str, int]
+
+
+def stream(
+    query: LogicalQuery,
+    batches: Sequence[Data],
+    watermarks: Sequence[int | None] | None = None,
+    zone: tzinfo = UTC,
+) -> Run:
+    """Micro-batches one after another; watermark i holds when batch i starts, the last one after the last batch."""
+    history = watermark_history(query, batches) if watermarks is None else list(watermarks)
+    assert len(history) == len(batches) + 1
+    accepted: dict[str, list[Row]] = {input_.alias: [] for input_ in query.inputs}
+    late = dict.fromkeys((input_.alias for input_ in query.streams), 0)
+    for batch, watermark in zip(batches, history, strict=False):
+        for input_ in query.inputs:
+            for row in batch.get(input_.source.name, ()):
+                if input_.window is not None and _is_late(query, input_, row, watermark):
+                    context = Context({input_.alias: row}, zone=zone)
+                    late[input_.alias] += all(is_true(part, context) for part in query.filters(input_.alias))
+                else:
+                    accepted[input_.alias].append(row)
+    contents = {input_.alias: arrange(query, input_, accepted[input_.alias]) for input_ in query.inputs}
+    last = history[-1]
+    if last is None:
+        return Run([], late)
+    if isinstance(query.emit, OnTrigger):
+        advances = sorted({watermark for watermark in history if watermark is not None})
+        return Run(_at(query, contents, zone, advances), late)
+    return Run(_answers_until(query, contents, zone, last), late)
+
+
+def watermark_history(query: LogicalQuery, batches: Sequence[Data]) -> list[int | None]:
+    """Before each batch and after the last: the minimum over the streams of the largest time so far − delay."""
+    largest: dict[str, int] = {}
+    history: list[int | None] = [None]
+    for batch in batches:
+        for input_ in query.streams:
+            times = [event_time(input_, row, 0) for row in batch.get(input_.source.name, ())]
+            known = [ts for ts in times if ts is not None]
+            if known:
+                reached = max(known) - input_.source.delay_us
+                largest[input_.alias] = max(reached, largest.get(input_.alias, reached))
+        history.append(min(largest.values()) if len(largest) == len(query.streams) else None)
+    return history
+
+
+def _is_late(query: LogicalQuery, input_: Input, row: Row, watermark: int | None) -> bool:
+    """Whether the first instant that would hold the row is answered already; a row without time is always late."""
+    ts = event_time(input_, row, 0)
+    if ts is None or watermark is None:
+        return ts is None
+    first = first_instant(query, input_.window, ts)
+    return first is not None and first <= watermark
+
+
+def first_instant(query: LogicalQuery, window: Window | None, ts: int) -> int | None:
+    """The first instant that would hold a row of this time, None if there is none; ts + 1 where rows decide."""
+    windows = [input_.window for input_ in query.streams]
+    counted = any(isinstance(other, Rows | PartitionedRows | RangeByRows) for other in windows)
+    if isinstance(query.emit, OnTrigger | OnArrival) or isinstance(query.sync, OnWindowId):
+        return ts + 1
+    if not isinstance(window, Sliding | Continuous | Landmark):
+        return ts + 1
+    item = Timed(ts, 1, {})
+    entry, leave = stay(window, [item], item)
+    grids = [(0, query.emit.period_us)] if isinstance(query.emit, Every) else []
+    if not grids and not query.is_plain_join and not (counted and not isinstance(window, Sliding)):
+        grids = [(other.start_us or 0, other.slide_us) for other in windows if isinstance(other, Sliding)]
+    first = min((entry + (phase - entry) % period for phase, period in grids), default=entry)
+    if isinstance(query.sync, OnFull):
+        origin, step = grids[0]
+        first = entry + (origin - entry) % step
+        while first < leave and any((first - phase) % period for phase, period in grids):
+            first += step
+    return first if first < leave else None

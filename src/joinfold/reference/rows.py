@@ -1,0 +1,56 @@
+"""Rows as both references read and write them, and their Arrow form.
+
+A row is a dict from column to value: int for integers, and for timestamps and intervals in microseconds, float,
+`Decimal`, str, bytes, bool, `date`, and None for NULL. An answer is a list of tuples in the order of the query's
+schema.
+"""
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+
+from joinfold.logical.expressions import Value
+from joinfold.types import DataType, Schema
+
+Row = dict[str, Value]
+
+_ARROW = {
+    "BOOLEAN": pa.bool_(),
+    "TINYINT": pa.int8(),
+    "SMALLINT": pa.int16(),
+    "INT": pa.int32(),
+    "BIGINT": pa.int64(),
+    "FLOAT": pa.float32(),
+    "DOUBLE": pa.float64(),
+    "STRING": pa.string(),
+    "BINARY": pa.binary(),
+    "DATE": pa.date32(),
+    "TIMESTAMP": pa.timestamp("us", tz="UTC"),
+    "TIMESTAMP_NTZ": pa.timestamp("us"),
+    "INTERVAL": pa.duration("us"),
+    "VOID": pa.null(),
+}
+
+
+def arrow_type(type_: DataType) -> pa.DataType:
+    """The Arrow type of a scalar type."""
+    return pa.decimal128(type_.precision, type_.scale) if type_.is_decimal else _ARROW[type_.name]
+
+
+def to_arrow(rows: Iterable[Row], schema: Schema) -> pa.Table:
+    """The rows as an Arrow table of that schema."""
+    rows = list(rows)
+    columns = [pa.array([row[field.name] for row in rows], arrow_type(field.type)) for field in schema]
+    arrow_schema = pa.schema([pa.field(field.name, arrow_type(field.type)) for field in schema])
+    return pa.Table.from_arrays(columns, schema=arrow_schema)
+
+
+def from_arrow(table: pa.Table) -> list[Row]:
+    """The rows of an Arrow table, times as microseconds."""
+    columns = []
+    for column in table.columns:
+        if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type):
+            unit = pa.timestamp("us", tz=column.type.tz) if pa.types.is_timestamp(column.type) else pa.duration("us")
+            column = column.cast(unit).cast(pa.int64())
+        columns.append(column.to_pylist())
+    return [dict(zip(table.column_names, values, strict=True)) for values in zip(*columns, strict=True)]

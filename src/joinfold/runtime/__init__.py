@@ -1,0 +1,1 @@
+"""Spark: the only room that knows pyspark."""

@@ -1,0 +1,61 @@
+"""A local Spark with the settings that joinfold wants."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+from pyspark.sql import SparkSession
+
+from joinfold.errors import SetupError
+
+OLDEST_JAVA = 17
+
+
+def start_local_spark() -> SparkSession:
+    """The Spark session of this process, or a new one on all cores of this machine."""
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    require_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    cores = str(os.cpu_count() or 1)
+    spark: SparkSession = (
+        SparkSession.builder.master(f"local[{cores}]")
+        .appName("joinfold")
+        .config("spark.sql.shuffle.partitions", cores)
+        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "100000")
+        .config("spark.sql.streaming.stateStore.providerClass", _ROCKSDB)
+        .config("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+def require_java() -> None:
+    """Says at once, and with the command that helps, when Spark has no Java to run on."""
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which(os.path.join(home, "bin", "java") if home else "java")
+    version = _java_version(java) if java else 0
+    if version < OLDEST_JAVA:
+        found = f"'{java}' is version {version}" if java else "no 'java' was found"
+        raise SetupError(
+            f"Spark needs Java {OLDEST_JAVA} or newer, and {found}",
+            f"install it (Debian or Ubuntu: apt-get install openjdk-{OLDEST_JAVA}-jre-headless; macOS: "
+            f"brew install openjdk@{OLDEST_JAVA}), or point JAVA_HOME at one that is already there.",
+        )
+
+
+def _java_version(java: str) -> int:
+    printed = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(\d+)', printed)
+    return int(found.group(1)) if found else 0

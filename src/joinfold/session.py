@@ -1,0 +1,132 @@
+"""`Session`: the streams and relations that queries can name, and the Spark that runs them."""
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from joinfold.builder import Builder
+from joinfold.dialect import parse, read_schema
+from joinfold.errors import UnknownNameError, UsageError, suggestion
+from joinfold.logical.query import Source
+from joinfold.names import find_name
+from joinfold.query import Query
+from joinfold.timetext import duration_us
+from joinfold.types import TIMESTAMP, TIMESTAMP_NTZ, DataType, Field, Schema, decimal
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Session:
+    """Registers inputs and turns texts into queries.
+
+    ``Session(spark)`` works in a Spark that is there; ``Session()`` starts a local one when it is first needed.
+    An input is a Spark DataFrame, a pyarrow Table or Schema, or a schema as text (to bind and explain only).
+    """
+
+    def __init__(self, spark: "SparkSession | None" = None) -> None:
+        self._spark = spark
+        self._catalog: dict[str, Source] = {}
+        self._data: dict[str, Any] = {}
+
+    @property
+    def spark(self) -> "SparkSession":
+        """The Spark session that queries run in."""
+        if self._spark is None:
+            from joinfold.runtime.local import start_local_spark
+
+            self._spark = start_local_spark()
+        return self._spark
+
+    def stream(self, name: str, source: Any, time: str | None = None, delay: str = "0 seconds") -> None:
+        """Registers a stream: ``time`` is its event-time column, ``delay`` how much later its rows may come."""
+        schema = schema_of(source)
+        if time is not None:
+            time = _time_column(name, schema, time)
+        self._register(Source(name, schema, True, time, duration_us(delay)), source)
+
+    def table(self, name: str, source: Any) -> None:
+        """Registers a relation: the same at every instant, joined without a window."""
+        self._register(Source(name, schema_of(source), False), source)
+
+    def sql(self, text: str) -> Query:
+        """Parses and binds a query; raises `QueryError` with the place of what is wrong."""
+        query = Query(parse(text), dict(self._catalog))
+        query.logical  # noqa: B018 - binding now, so that a mistake shows here
+        return query
+
+    def __getitem__(self, name: str) -> Builder:
+        """The builder's way to a registered stream or relation."""
+        if not find_name(name, self._catalog):
+            raise UnknownNameError(f"stream '{name}'", name, self._catalog, None, owner="The session")
+        return Builder.of(name, dict(self._catalog))
+
+    def _register(self, source: Source, data: Any) -> None:
+        if not all(part.strip() for part in source.name.split(".")):
+            raise UsageError(f"'{source.name}' is not a name for a stream or relation")
+        self._catalog[source.name] = source
+        self._data[source.name] = data
+
+
+def schema_of(source: Any) -> Schema:
+    """The columns of whatever an input can be registered from."""
+    if isinstance(source, Schema):
+        return source
+    if isinstance(source, str):
+        return read_schema(source)
+    if isinstance(source, pa.Table | pa.RecordBatch):
+        source = source.schema
+    if isinstance(source, pa.Schema):
+        return Schema(tuple(Field(field.name, _arrow_type(field)) for field in source))
+    if type(source).__module__.startswith("pyspark."):
+        from joinfold.runtime.schema import spark_schema
+
+        return spark_schema(source)
+    raise UsageError(
+        f"a {type(source).__name__} cannot be registered",
+        "give a Spark DataFrame, a pyarrow Table or Schema, or a text such as 'location STRING, ts TIMESTAMP'.",
+    )
+
+
+def _time_column(name: str, schema: Schema, time: str) -> str:
+    found = find_name(time, schema.names)
+    if len(found) != 1:
+        near = suggestion(time, schema.names)
+        hint = (f"did you mean '{near}'? " if near else "") + f"It has: {', '.join(schema.names)}."
+        raise UsageError(f"stream '{name}' has no column '{time}' to take its time from", hint)
+    type_ = schema.type_of(found[0])
+    if type_ not in (TIMESTAMP, TIMESTAMP_NTZ) and not type_.is_integer:
+        hint = "cast it in the DataFrame; an integer column is a clock of its own."
+        raise UsageError(f"the time column '{found[0]}' of stream '{name}' is {type_}, not TIMESTAMP", hint)
+    return found[0]
+
+
+_ARROW_NAMES = {
+    pa.bool_(): "BOOLEAN",
+    pa.int8(): "TINYINT",
+    pa.int16(): "SMALLINT",
+    pa.int32(): "INT",
+    pa.int64(): "BIGINT",
+    pa.float32(): "FLOAT",
+    pa.float64(): "DOUBLE",
+    pa.string(): "STRING",
+    pa.large_string(): "STRING",
+    pa.binary(): "BINARY",
+    pa.large_binary(): "BINARY",
+    pa.date32(): "DATE",
+}
+
+
+def _arrow_type(field: pa.Field) -> DataType:
+    type_ = field.type
+    if type_ in _ARROW_NAMES:
+        return DataType(_ARROW_NAMES[type_])
+    if pa.types.is_timestamp(type_):
+        return TIMESTAMP if type_.tz else TIMESTAMP_NTZ
+    if pa.types.is_decimal(type_):
+        return decimal(type_.precision, type_.scale)
+    if pa.types.is_dictionary(type_):
+        return _arrow_type(pa.field(field.name, type_.value_type))
+    if pa.types.is_nested(type_):
+        return DataType(f"{type(type_).__name__}<{type_}>")
+    raise UsageError(f"column '{field.name}' has the type {type_}, which has no counterpart in Spark", "cast it first.")

@@ -1,0 +1,64 @@
+"""A parameter is checked where it is stored, and a bad one is named with its value.
+
+The parameters of a workload are frozen dataclasses whose ``__post_init__`` calls these functions, so a
+generator never meets a value it cannot use. What is shared by all of them sits here once: whole numbers,
+positive numbers, shares, and the pair of numbers that describes disorder.
+"""
+
+import math
+
+import numpy as np
+
+from joinfold.errors import UsageError
+
+LARGEST_WHOLE_NUMBER = 2**62
+
+
+def require_whole_number(name: str, value: object, minimum: int = 1) -> None:
+    """Refuse all but an integer of at least ``minimum`` that leaves room in 64 bits."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
+        raise UsageError(f"{name} must be a whole number, not {value!r}")
+    if value < minimum:
+        raise UsageError(f"{name} must be at least {minimum}, not {value}")
+    if value > LARGEST_WHOLE_NUMBER:
+        raise UsageError(f"{name} must be at most 2**62, not {value}")
+
+
+def require_positive(name: str, value: object) -> None:
+    """Refuse all but a finite number above zero."""
+    if not _number(name, value) > 0:
+        raise UsageError(f"{name} must be above 0, not {value}")
+
+
+def require_not_negative(name: str, value: object) -> None:
+    """Refuse all but a finite number from zero on."""
+    if not _number(name, value) >= 0:
+        raise UsageError(f"{name} must not be negative, but it is {value}")
+
+
+def require_share(name: str, value: object) -> None:
+    """Refuse all but a number from 0 to 1."""
+    if not 0 <= _number(name, value) <= 1:
+        raise UsageError(f"{name} must be between 0 and 1, not {value}", "a share of one half is written 0.5")
+
+
+def require_disorder(share: object, depth_seconds: object) -> None:
+    """Refuse a share or a depth that is wrong, and one that is given without the other."""
+    require_share("disorder_share", share)
+    require_not_negative("disorder_depth_seconds", depth_seconds)
+    if bool(share) != bool(depth_seconds):
+        given, missing = ("disorder_share", "disorder_depth_seconds")
+        if depth_seconds:
+            given, missing = missing, given
+        raise UsageError(
+            f"{given} has no effect without {missing}",
+            f"give {missing} too: a share of the rows arrives up to that many seconds late",
+        )
+
+
+def _number(name: str, value: object) -> float:
+    if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, bool):
+        raise UsageError(f"{name} must be a number, not {value!r}")
+    if not math.isfinite(value):
+        raise UsageError(f"{name} must be finite, not {value}")
+    return float(value)

@@ -1,0 +1,104 @@
+"""The laws of the semilattice: what MIN and MAX have instead of subtraction."""
+
+import math
+from collections.abc import Sequence
+from datetime import date
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from joinfold.algebra import AGGREGATES, Extremum, ExtremumAggregate
+
+EXTREMA = [aggregate for aggregate in AGGREGATES.values() if isinstance(aggregate, ExtremumAggregate)]
+over_extrema = pytest.mark.parametrize("aggregate", EXTREMA, ids=lambda aggregate: aggregate.name)
+SMALLEST, LARGEST = sorted(EXTREMA, key=lambda aggregate: aggregate.largest)
+
+values = st.none() | st.floats(-3, 3) | st.sampled_from([math.nan, math.inf, -math.inf, 0.0, -0.0])
+three = st.tuples(values, values, values)
+
+
+@over_extrema
+@given(three=three)
+def test_union_is_a_semilattice(aggregate: ExtremumAggregate, three: tuple[Any, Any, Any]) -> None:
+    p, q, r = (aggregate.fold([value]) for value in three)
+    assert (p + q) + r == p + (q + r)
+    assert p + q == q + p
+    assert p + p == p
+    assert p + aggregate.absent == p == aggregate.absent + p
+    assert hash(p + q) == hash(q + p)
+
+
+@over_extrema
+@given(three=three, m=st.integers(0, 3), n=st.integers(0, 3))
+def test_times_obeys_the_laws_that_it_has_for_moments(
+    aggregate: ExtremumAggregate, three: tuple[Any, Any, Any], m: int, n: int
+) -> None:
+    p, q, _ = (aggregate.fold([value]) for value in three)
+    assert p.times(0) == aggregate.absent
+    assert p.times(1) == p
+    assert p.times(m).times(n) == p.times(m * n)
+    assert p.times(m) + p.times(n) == p.times(m + n)
+    assert (p + q).times(n) == p.times(n) + q.times(n)
+
+
+@over_extrema
+@given(rows=st.lists(st.none() | st.integers(-5, 5)), others=st.integers(0, 3))
+def test_the_extremum_over_a_join(
+    aggregate: ExtremumAggregate, rows: Sequence[int | None], others: int
+) -> None:
+    present = [value for value in rows for _ in range(others) if value is not None]
+    expected = (max if aggregate.largest else min)(present, default=None)
+    assert aggregate.finish(aggregate.fold(rows).times(others)) == expected
+
+
+def test_absent_is_not_0() -> None:
+    assert LARGEST.finish(LARGEST.fold([-5, None]) + LARGEST.absent) == -5
+    assert SMALLEST.finish(SMALLEST.fold([5, None]) + SMALLEST.absent) == 5
+    assert LARGEST.absent != LARGEST.fold([0])
+    assert LARGEST.absent.is_absent
+    assert not LARGEST.fold([0]).is_absent
+    assert LARGEST.finish(LARGEST.fold([None])) is None
+
+
+def test_min_and_max_do_not_mix() -> None:
+    assert LARGEST.fold([1]) != SMALLEST.fold([1])
+    with pytest.raises(AssertionError):
+        LARGEST.fold([1]) + SMALLEST.fold([1])
+
+
+def test_nan_is_the_largest_and_equal_to_itself() -> None:
+    assert math.isnan(LARGEST.finish(LARGEST.fold([math.inf, math.nan, 1.0])))
+    assert SMALLEST.finish(SMALLEST.fold([math.nan, math.inf])) == math.inf
+    assert math.isnan(SMALLEST.finish(SMALLEST.fold([math.nan])))
+    assert Extremum(True, float("nan")) == Extremum(True, float("inf") - float("inf"))
+    assert Extremum(True, math.nan) != Extremum(True)
+
+
+@over_extrema
+@pytest.mark.parametrize("kind", [float, np.float64, np.float32])
+def test_of_equal_zeros_the_positive_one_whatever_their_order(
+    aggregate: ExtremumAggregate, kind: type
+) -> None:
+    for order in permutations([kind(0.0), kind(-0.0)]):
+        assert math.copysign(1, aggregate.finish(aggregate.fold(order))) == 1
+    assert math.copysign(1, aggregate.finish(aggregate.fold([kind(-0.0)]))) == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "smallest", "largest"),
+    [
+        (["b", "ä", "a", "Z", "\U0001f600", "\uffff"], "Z", "\U0001f600"),
+        ([b"\x80", b"\x7f\xff", b""], b"", b"\x80"),
+        ([date(2024, 2, 29), date(1970, 1, 1)], date(1970, 1, 1), date(2024, 2, 29)),
+        ([True, False, None], False, True),
+        ([2**62 + 1, 2**62], 2**62, 2**62 + 1),
+    ],
+)
+def test_values_of_every_ordered_kind(values: list[Any], smallest: Any, largest: Any) -> None:
+    """Strings go by code point, which is the byte order of UTF-8 and so Spark's."""
+    assert SMALLEST.finish(SMALLEST.fold(values)) == smallest
+    assert LARGEST.finish(LARGEST.fold(values)) == largest

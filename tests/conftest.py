@@ -1,0 +1,20 @@
+"""Hypothesis profiles, and one Spark session for the whole run."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("dev", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", parent=settings.get_profile("dev"), max_examples=300, derandomize=True, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[object]:
+    from joinfold.runtime.local import start_local_spark
+
+    session = start_local_spark()
+    yield session
+    session.stop()
