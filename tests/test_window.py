@@ -1,4 +1,4 @@
-"""Every formula of window.py against the definition (DESIGN 1.3): drawn, or enumerated instant by instant."""
+"""Every formula of window.py against the definition: drawn, or enumerated instant by instant."""
 
 import re
 from collections.abc import Callable
@@ -166,7 +166,7 @@ def test_a_window_is_as_drawn(window: TimeWindow, drawing: str) -> None:
 
 
 def holds(window: TimeWindow, ts: int, t: int) -> bool:
-    """DESIGN 1.3 word for word; the last move is found by walking back, not by division."""
+    """The definition word for word; the last move is found by walking back, not by division."""
     match window:
         case Sliding(size_us, slide_us, start_us):
             end = t

@@ -1,5 +1,6 @@
 """Every entry of AGGREGATES is held to its definition, over rows and over joins that it never builds."""
 
+import doctest
 import math
 import pickle
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import joinfold.algebra
 from joinfold.algebra import AGGREGATES, ALIASES, Argument, Basis, ExtremumAggregate, MomentAggregate, fold
 from joinfold.types import BIGINT, DOUBLE, FLOAT, INT, INTERVAL, STRING, VOID, DataType, decimal
 
@@ -42,10 +44,7 @@ values = st.none() | st.integers(-9, 9)
 
 def inputs(most: int) -> st.SearchStrategy[list[Input]]:
     return st.tuples(
-        *(
-            st.lists(st.fixed_dictionaries(dict.fromkeys(names, values)), max_size=most)
-            for names in FACTORS.values()
-        )
+        *(st.lists(st.fixed_dictionaries(dict.fromkeys(names, values)), max_size=most) for names in FACTORS.values())
     ).map(list)
 
 
@@ -96,6 +95,12 @@ def through_payloads(name: str, arguments: tuple[Argument, ...], rows_of_inputs:
     return moment_aggregate(name).answer(a * b * c, arguments)
 
 
+def test_the_example_of_the_room_runs() -> None:
+    results = doctest.testmod(joinfold.algebra)
+    assert results.attempted > 0
+    assert results.failed == 0
+
+
 def test_every_aggregate_has_a_definition() -> None:
     assert AGGREGATES.keys() == DIRECT.keys()
     assert all(name == aggregate.name for name, aggregate in AGGREGATES.items())
@@ -115,9 +120,7 @@ def test_an_aggregate_of_rows_is_its_definition(name: str, rows: Input) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @given(rows_of_inputs=inputs(most=3))
-def test_an_aggregate_over_a_join_is_the_product_of_the_inputs(
-    name: str, rows_of_inputs: list[Input]
-) -> None:
+def test_an_aggregate_over_a_join_is_the_product_of_the_inputs(name: str, rows_of_inputs: list[Input]) -> None:
     for arguments in layouts(name):
         answer = through_payloads(name, arguments, rows_of_inputs)
         assert same(answer, direct(name, arguments, joined(rows_of_inputs))), (arguments, answer)
@@ -158,9 +161,7 @@ def test_a_filter_is_a_factor_that_is_null_where_the_predicate_is_not_true(
         ("regr_intercept", None, None, None),
     ],
 )
-def test_of_nothing_of_one_row_and_of_a_constant(
-    name: str, of_nothing: Any, of_one: Any, of_one_twice: Any
-) -> None:
+def test_of_nothing_of_one_row_and_of_a_constant(name: str, of_nothing: Any, of_one: Any, of_one_twice: Any) -> None:
     row = {"a.x": 7, "a.y": 8}
     arguments = (("a.x",), ("a.y",))[: AGGREGATES[name].arities[-1]]
     answers = [through_payloads(name, arguments, [rows, [{}], [{}]]) for rows in ([], [row], [row, row])]
@@ -229,9 +230,7 @@ def test_types(name: str) -> None:
     answers = []
     for column in COLUMNS:
         types = (column,) * aggregate.arities[-1]
-        answers.append(
-            str(aggregate.result_type(types)).replace(", ", ",") if aggregate.accepts(types) else "-"
-        )
+        answers.append(str(aggregate.result_type(types)).replace(", ", ",") if aggregate.accepts(types) else "-")
     assert " ".join(answers) == TYPES.get(name, STATISTIC)
 
 

@@ -47,9 +47,7 @@ def test_times_obeys_the_laws_that_it_has_for_moments(
 
 @over_extrema
 @given(rows=st.lists(st.none() | st.integers(-5, 5)), others=st.integers(0, 3))
-def test_the_extremum_over_a_join(
-    aggregate: ExtremumAggregate, rows: Sequence[int | None], others: int
-) -> None:
+def test_the_extremum_over_a_join(aggregate: ExtremumAggregate, rows: Sequence[int | None], others: int) -> None:
     present = [value for value in rows for _ in range(others) if value is not None]
     expected = (max if aggregate.largest else min)(present, default=None)
     assert aggregate.finish(aggregate.fold(rows).times(others)) == expected
@@ -80,9 +78,7 @@ def test_nan_is_the_largest_and_equal_to_itself() -> None:
 
 @over_extrema
 @pytest.mark.parametrize("kind", [float, np.float64, np.float32])
-def test_of_equal_zeros_the_positive_one_whatever_their_order(
-    aggregate: ExtremumAggregate, kind: type
-) -> None:
+def test_of_equal_zeros_the_positive_one_whatever_their_order(aggregate: ExtremumAggregate, kind: type) -> None:
     for order in permutations([kind(0.0), kind(-0.0)]):
         assert math.copysign(1, aggregate.finish(aggregate.fold(order))) == 1
     assert math.copysign(1, aggregate.finish(aggregate.fold([kind(-0.0)]))) == 1

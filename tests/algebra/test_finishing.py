@@ -18,9 +18,7 @@ def test_variance_is_exact_where_doubles_would_cancel() -> None:
     large = 10**18
     sums = (2, 2 * large + 1, large**2 + (large + 1) ** 2)
     assert moment_aggregate("var_pop").finish(sums) == 0.25
-    assert (
-        moment_aggregate("var_pop").finish([Fraction(value, 3**i) for i, value in enumerate(sums)]) == 1 / 36
-    )
+    assert moment_aggregate("var_pop").finish([Fraction(value, 3**i) for i, value in enumerate(sums)]) == 1 / 36
 
 
 def test_scalars_of_arrays_do_not_wrap_around() -> None:

@@ -174,9 +174,7 @@ def moved(rows: list[dict[str, Any]], shift: Mapping[str, Fraction]) -> list[dic
 
 
 @given(rows=rows_of("a.x", "b.y", "c.z"), shift=shifts)
-def test_shifted_is_the_payload_of_shifted_rows(
-    rows: list[dict[str, Any]], shift: dict[str, Fraction]
-) -> None:
+def test_shifted_is_the_payload_of_shifted_rows(rows: list[dict[str, Any]], shift: dict[str, Fraction]) -> None:
     payload = fold(SHIFTABLE, rows)
     assert shifted(payload, shift) == fold(SHIFTABLE, moved(rows, shift))
     assert shifted(shifted(payload, shift), {factor: -offset for factor, offset in shift.items()}) == payload
@@ -190,9 +188,7 @@ def test_shifting_is_a_homomorphism(a: list[Any], b: list[Any], shift: dict[str,
 
 
 @given(rows=rows_of("a.x", "b.y"), shift=shifts)
-def test_an_answer_is_the_same_from_every_origin(
-    rows: list[dict[str, Any]], shift: dict[str, Fraction]
-) -> None:
+def test_an_answer_is_the_same_from_every_origin(rows: list[dict[str, Any]], shift: dict[str, Fraction]) -> None:
     payload = fold(PAIR_BASIS, rows)
     about = shifted(payload, shift)
     for aggregate in MOMENT_AGGREGATES:
@@ -203,7 +199,7 @@ def test_an_answer_is_the_same_from_every_origin(
 
 
 def test_doubles_about_a_near_origin_keep_what_doubles_about_0_lose() -> None:
-    """At |mean| = 1e6·stddev, the bound of DESIGN 1.9, sums about the first value hold six digits."""
+    """At |mean| = 1e6·stddev, the bound that the semantics set, sums about the first value hold six digits."""
     source = random.Random(7)
     values = [1e6 + source.gauss(0, 1) for _ in range(2_000)]
     truth = statistics.pvariance(map(Fraction, values))

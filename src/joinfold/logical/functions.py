@@ -61,7 +61,8 @@ def _common(types: Types) -> DataType | None:
 
 def _comparison(types: Types) -> Signature | None:
     common = _common(types)
-    return None if common is None else Signature((common,) * len(types), BOOLEAN)
+    comparable = common is not None and "MAP<" not in common.name
+    return Signature((common,) * len(types), BOOLEAN) if common is not None and comparable else None
 
 
 def _ordering(types: Types) -> Signature | None:
@@ -69,9 +70,9 @@ def _ordering(types: Types) -> Signature | None:
     return None if common is None or common.is_nested else Signature((common,) * len(types), BOOLEAN)
 
 
-def _same(types: Types) -> Signature | None:
+def _extreme(types: Types) -> Signature | None:
     common = _common(types)
-    return None if common is None or len(types) < 2 else Signature((common,) * len(types), common)
+    return None if common is None or common.is_nested or len(types) < 2 else Signature((common,) * len(types), common)
 
 
 def _coalesce(types: Types) -> Signature | None:
@@ -158,11 +159,6 @@ def _date_part(*allowed: DataType) -> Callable[[Types], Signature | None]:
     return signature
 
 
-def _date_trunc(types: Types) -> Signature | None:
-    fits = len(types) == 2 and types[0] == STRING and types[1] in (TIMESTAMP, TIMESTAMP_NTZ)
-    return Signature(types, types[1]) if fits else None
-
-
 OR, AND, NOT, COMPARE, CONCAT, ADD, MULTIPLY, NEGATE = range(1, 9)
 ATOM = 10
 
@@ -196,8 +192,8 @@ FUNCTIONS: dict[str, Function] = {
     "exp": Function(_double(1), "EXP(x)"),
     "ln": Function(_double(1), "LN(x)"),
     "power": Function(_double(2), "POWER(x, y)"),
-    "greatest": Function(_same, "GREATEST(x, y, …)"),
-    "least": Function(_same, "LEAST(x, y, …)"),
+    "greatest": Function(_extreme, "GREATEST(x, y, …)"),
+    "least": Function(_extreme, "LEAST(x, y, …)"),
     "coalesce": Function(_coalesce, "COALESCE(x, …)"),
     "nullif": Function(_nullif, "NULLIF(x, y)"),
     "upper": Function(_fixed((STRING,), STRING), "UPPER(text)"),
@@ -221,7 +217,7 @@ FUNCTIONS: dict[str, Function] = {
     "hour": Function(_date_part(*_CLOCKS), "HOUR(time)"),
     "minute": Function(_date_part(*_CLOCKS), "MINUTE(time)"),
     "second": Function(_date_part(*_CLOCKS), "SECOND(time)"),
-    "date_trunc": Function(_date_trunc, "DATE_TRUNC('unit', time)"),
+    "date_trunc": Function(_fixed((STRING, TIMESTAMP), TIMESTAMP), "DATE_TRUNC('unit', time)"),
 }
 
 SYNONYMS = {

@@ -19,7 +19,7 @@ from joinfold.logical.expressions import (
     walk,
 )
 from joinfold.logical.graph import JoinGraph
-from joinfold.types import BIGINT, STRING, TIMESTAMP, Field, Schema
+from joinfold.types import BIGINT, STRING, TIMESTAMP, DataType, Field, Schema
 from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
 
 
@@ -35,6 +35,12 @@ class Source:
     is_stream: bool
     time: str | None = None
     delay_us: int = 0
+
+    @property
+    def clock(self) -> DataType:
+        """TIMESTAMP, or BIGINT for a stream that counts time in integers of its own."""
+        integer = self.time is not None and self.schema.type_of(self.time).is_integer
+        return BIGINT if integer else TIMESTAMP
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +185,10 @@ class LogicalQuery:
             leading.append(Field("wid", BIGINT))
             for input_ in self.streams:
                 counted = isinstance(input_.window, Rows)
-                edge = BIGINT if counted else TIMESTAMP
+                edge = BIGINT if counted else input_.source.clock
                 leading += [Field(f"{input_.alias}_start", edge), Field(f"{input_.alias}_end", edge)]
         else:
-            leading.append(Field("instant", TIMESTAMP))
+            leading.append(Field("instant", self.streams[0].source.clock))
         if isinstance(self.emit, OnArrival):
             leading.append(Field("arrival", BIGINT))
         if self.changes:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from joinfold.reference.values import in_range, order_key, to_scale
+from joinfold.reference.values import canonical, in_range, order_key, to_scale
 from joinfold.types import DataType
 
 Arguments = Sequence[tuple[Any, ...]]
@@ -24,7 +24,7 @@ def aggregate_value(function: str, arguments: Arguments, result: DataType) -> An
         return None
     if function in ("min", "max"):
         chosen = min if function == "min" else max
-        return chosen((value for (value,) in arguments), key=order_key)
+        return canonical(chosen((value for (value,) in arguments), key=order_key))
     if function in ("sum", "avg"):
         return _sum_or_average(function, [value for (value,) in arguments], result)
     finite = all(math.isfinite(value) for values in arguments for value in values)

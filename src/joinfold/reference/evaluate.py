@@ -5,7 +5,7 @@ timestamps in a time zone.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import Any
 
@@ -36,6 +36,11 @@ class Context:
     groups: Sequence[Value] = ()
     aggregates: Sequence[Value] = ()
     zone: tzinfo = UTC
+    is_wide: bool = False
+
+    def wide(self) -> "Context":
+        """The same for an argument of an aggregate, where arithmetic does not overflow."""
+        return replace(self, is_wide=True)
 
 
 def evaluate(expression: Expression, context: Context) -> Any:
@@ -96,7 +101,7 @@ def _call(call: Call, context: Context) -> Any:
         case "not":
             return not values[0]
         case "+" | "-" | "*" | "/" | "%":
-            return arithmetic(function, values[0], values[1], signature.result)
+            return arithmetic(function, values[0], values[1], signature.result, context.is_wide)
         case _:
             return call_function(function, values, signature.result, _zone_of(call, context.zone))
 

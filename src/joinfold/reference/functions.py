@@ -12,8 +12,11 @@ from joinfold.reference.values import in_range, local_time, microseconds, to_flo
 from joinfold.types import DataType
 
 
-def arithmetic(operator: str, left: Any, right: Any, result: DataType) -> Any:
-    """The four operations and the remainder, exact for integers and decimals; x/0 and x%0 are NULL."""
+def arithmetic(operator: str, left: Any, right: Any, result: DataType, wide: bool) -> Any:
+    """The four operations and the remainder, exact for integers and decimals; x/0 and x%0 are NULL.
+
+    A wide result keeps integers and decimals that its type cannot hold: it is on its way into an aggregate.
+    """
     if operator in "/%" and right == 0:
         return None
     if result.is_floating:
@@ -27,8 +30,8 @@ def arithmetic(operator: str, left: Any, right: Any, result: DataType) -> Any:
             "%": lambda: _remainder(left, right),
         }[operator]()
     if result.is_integer:
-        return in_range(value, result)
-    return to_scale(value, result) if result.is_decimal else value
+        return value if wide else in_range(value, result)
+    return to_scale(value, result, wide) if result.is_decimal else value
 
 
 def call_function(function: str, values: list[Any], result: DataType, zone: tzinfo) -> Any:
@@ -70,11 +73,8 @@ def _remainder(left: Any, right: Any) -> Any:
 
 
 def _round_to_integer(rounding: Callable[[Any], int], value: Any, result: DataType) -> Any:
-    if isinstance(value, float):
-        if math.isnan(value):
-            return 0
-        if math.isinf(value):
-            return 2**63 - 1 if value > 0 else -(2**63)
+    if not math.isfinite(value):
+        raise EvaluationError(f"{value} does not fit {result}")
     rounded = rounding(value)
     return to_scale(decimal.Decimal(rounded), result) if result.is_decimal else in_range(rounded, result)
 

@@ -3,12 +3,13 @@
 Everything fast is compared with this module, so it prefers the shortest true statement to the quickest program.
 `docs/reference/semantics.md` is the same in words; section names below refer to it.
 
-    answers(query, data)         bounded inputs, run to the end
-    stream(query, batches)       the same rows in micro-batches: late rows are dropped, and only what the
-                                 last watermark has passed is answered
+    answers(query, data)       bounded inputs, run to the end
+
+Late rows and watermarks are in `reference.streaming`.
 """
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
@@ -27,7 +28,7 @@ from joinfold.logical.query import (
 from joinfold.reference.aggregates import aggregate_value
 from joinfold.reference.evaluate import Context, evaluate, is_true
 from joinfold.reference.rows import Row
-from joinfold.reference.values import order_key
+from joinfold.reference.values import canonical, order_key
 from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
 
 NEVER = 2**63
@@ -51,39 +52,40 @@ Snapshot = dict[tuple[Any, ...], tuple[Value, ...]]
 
 def answers(query: LogicalQuery, data: Data, zone: tzinfo = UTC) -> Answer:
     """All answers of a bounded run, in order of the instants."""
-    contents = {input_.alias: arrange(query, input_, data[input_.source.name]) for input_ in query.inputs}
-    return _answers_until(query, contents, zone, NEVER)
+    contents = {}
+    for input_ in query.inputs:
+        timed = [(event_time(input_, row, place), row) for place, row in enumerate(data[input_.source.name], start=1)]
+        contents[input_.alias] = arrange(query, input_, timed)
+    return answers_until(query, contents, zone, NEVER)
 
 
-def _answers_until(query: LogicalQuery, contents: Contents, zone: tzinfo, until: int) -> Answer:
+def answers_until(query: LogicalQuery, contents: Contents, zone: tzinfo, until: int) -> Answer:
+    """The answers that are final when the watermark is ``until``."""
     if isinstance(query.sync, OnWindowId):
         return _by_window_id(query, contents, zone, until)
     if query.is_plain_join:
         return _plain_join(query, contents, zone, until)
     if isinstance(query.emit, OnArrival):
         return _by_arrival(query, contents, zone, until)
-    return _at(query, contents, zone, [instant for instant in instants(query, contents) if instant <= until])
+    return answers_at(query, contents, zone, [at for at in instants(query, contents) if at <= until])
 
 
 # --- Rows, time, order ----------------------------------------------------------------------------------------
 
 
-def arrange(query: LogicalQuery, input_: Input, rows: Sequence[Row]) -> Content:
-    """The rows that have an event time, in order: time, then the values of the columns read, NULL first."""
-    timed = [(event_time(input_, row, place), row) for place, row in enumerate(rows, start=1)]
-    columns = query.columns_read(input_.alias)
-    known = [(ts, row) for ts, row in timed if ts is not None]
-    known.sort(key=lambda item: (item[0], *(order_key(item[1][column]) for column in columns)))
-    return [Timed(ts, number, row) for number, (ts, row) in enumerate(known, start=1)]
-
-
-def event_time(input_: Input, row: Row, place: int) -> int | None:
-    """Microseconds; a relation has no time, and a static stream without a time column counts its rows."""
-    if input_.source.time is None:
-        return place if input_.source.is_stream else 0
-    value = row[input_.source.time]
+def event_time(input_: Input, row: Row, arrival: int) -> int | None:
+    """Microseconds, or the arrival for a stream without a time column; a relation has no time, so any will do."""
+    value = arrival if input_.source.time is None else row[input_.source.time]
     assert value is None or isinstance(value, int)
     return value
+
+
+def arrange(query: LogicalQuery, input_: Input, rows: Iterable[tuple[int | None, Row]]) -> Content:
+    """The rows that have an event time, in order: time, then the values of the columns read, NULL first."""
+    columns = query.columns_read(input_.alias)
+    known = [(ts, row) for ts, row in rows if ts is not None]
+    known.sort(key=lambda item: (item[0], *(order_key(item[1][column]) for column in columns)))
+    return [Timed(ts, number, row) for number, (ts, row) in enumerate(known, start=1)]
 
 
 # --- Windows --------------------------------------------------------------------------------------------------
@@ -158,6 +160,8 @@ def candidates(query: LogicalQuery, contents: Contents, first: int, last: int) -
     emit = query.emit
     if isinstance(emit, Every):
         periods.append(emit.period_us)
+    if isinstance(query.sync, OnFull):
+        periods.append(math.lcm(*periods))
     every_instant = range(first, last + max(sizes, default=0) + 3 * max(periods, default=0) + 2)
     if isinstance(emit, Every):
         return list(_multiples(every_instant, emit.period_us, 0))
@@ -219,7 +223,7 @@ def answer(query: LogicalQuery, contents: Contents, zone: tzinfo) -> Snapshot:
         groups = [[]]
     output: Snapshot = {}
     for group in groups:
-        keys = tuple(evaluate(expression, group[0]) for expression in query.groups)
+        keys = tuple(canonical(evaluate(expression, group[0])) for expression in query.groups)
         result = Context(groups=keys, aggregates=_aggregate(query, group), zone=zone)
         if is_true(query.having, result):
             name = tuple(order_key(key) for key in keys)
@@ -231,13 +235,15 @@ def _aggregate(query: LogicalQuery, group: list[Context]) -> list[Value]:
     values = []
     for aggregate in query.aggregates:
         counted = [context for context in group if is_true(aggregate.condition, context)]
-        tuples = [tuple(evaluate(part, context) for part in aggregate.arguments) for context in counted]
+        tuples = [tuple(evaluate(part, context.wide()) for part in aggregate.arguments) for context in counted]
         present = [arguments for arguments in tuples if None not in arguments]
         values.append(aggregate_value(aggregate.function, present, aggregate.type))
     return values
 
 
-def _at(query: LogicalQuery, contents: Contents, zone: tzinfo, times: Iterable[int]) -> Answer:
+def answers_at(query: LogicalQuery, contents: Contents, zone: tzinfo, times: Iterable[int]) -> Answer:
+    """The answers at these instants."""
+
     def answer_at(instant: int) -> Snapshot:
         at = {input_.alias: held(input_.window, contents[input_.alias], instant) for input_ in query.inputs}
         return answer(query, at, zone)
@@ -253,7 +259,7 @@ def _emit(query: LogicalQuery, snapshots: Iterable[tuple[tuple[Value, ...], Snap
         if not query.changes:
             result += [(*where, *row) for row in snapshot.values()]
             continue
-        for group in emitted.keys() - snapshot.keys():
+        for group in [group for group in emitted if group not in snapshot]:
             result.append((*where, "delete", *emitted.pop(group)))
         for group, row in snapshot.items():
             if group not in emitted:
@@ -396,89 +402,3 @@ def window_number(window: Window | None, rows: Content, wid: int, until: int) ->
             return end - size, end, [item for item in rows if end - size <= item.ts < end]
         case _:
             raise AssertionError(f"{window} has no numbers")
-
-
-# --- Final means final ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What a streaming run gives: its answers, and the late rows of each input that passed its filters."""
-
-    answers: Answer
-    late: dict[str, int]
-
-
-def stream(
-    query: LogicalQuery,
-    batches: Sequence[Data],
-    watermarks: Sequence[int | None] | None = None,
-    zone: tzinfo = UTC,
-) -> Run:
-    """Micro-batches one after another; watermark i holds when batch i starts, the last one after the last batch."""
-    history = watermark_history(query, batches) if watermarks is None else list(watermarks)
-    assert len(history) == len(batches) + 1
-    accepted: dict[str, list[Row]] = {input_.alias: [] for input_ in query.inputs}
-    late = dict.fromkeys((input_.alias for input_ in query.streams), 0)
-    for batch, watermark in zip(batches, history, strict=False):
-        for input_ in query.inputs:
-            for row in batch.get(input_.source.name, ()):
-                if input_.window is not None and _is_late(query, input_, row, watermark):
-                    context = Context({input_.alias: row}, zone=zone)
-                    late[input_.alias] += all(is_true(part, context) for part in query.filters(input_.alias))
-                else:
-                    accepted[input_.alias].append(row)
-    contents = {input_.alias: arrange(query, input_, accepted[input_.alias]) for input_ in query.inputs}
-    last = history[-1]
-    if last is None:
-        return Run([], late)
-    if isinstance(query.emit, OnTrigger):
-        advances = sorted({watermark for watermark in history if watermark is not None})
-        return Run(_at(query, contents, zone, advances), late)
-    return Run(_answers_until(query, contents, zone, last), late)
-
-
-def watermark_history(query: LogicalQuery, batches: Sequence[Data]) -> list[int | None]:
-    """Before each batch and after the last: the minimum over the streams of the largest time so far − delay."""
-    largest: dict[str, int] = {}
-    history: list[int | None] = [None]
-    for batch in batches:
-        for input_ in query.streams:
-            times = [event_time(input_, row, 0) for row in batch.get(input_.source.name, ())]
-            known = [ts for ts in times if ts is not None]
-            if known:
-                reached = max(known) - input_.source.delay_us
-                largest[input_.alias] = max(reached, largest.get(input_.alias, reached))
-        history.append(min(largest.values()) if len(largest) == len(query.streams) else None)
-    return history
-
-
-def _is_late(query: LogicalQuery, input_: Input, row: Row, watermark: int | None) -> bool:
-    """Whether the first instant that would hold the row is answered already; a row without time is always late."""
-    ts = event_time(input_, row, 0)
-    if ts is None or watermark is None:
-        return ts is None
-    first = first_instant(query, input_.window, ts)
-    return first is not None and first <= watermark
-
-
-def first_instant(query: LogicalQuery, window: Window | None, ts: int) -> int | None:
-    """The first instant that would hold a row of this time, None if there is none; ts + 1 where rows decide."""
-    windows = [input_.window for input_ in query.streams]
-    counted = any(isinstance(other, Rows | PartitionedRows | RangeByRows) for other in windows)
-    if isinstance(query.emit, OnTrigger | OnArrival) or isinstance(query.sync, OnWindowId):
-        return ts + 1
-    if not isinstance(window, Sliding | Continuous | Landmark):
-        return ts + 1
-    item = Timed(ts, 1, {})
-    entry, leave = stay(window, [item], item)
-    grids = [(0, query.emit.period_us)] if isinstance(query.emit, Every) else []
-    if not grids and not query.is_plain_join and not (counted and not isinstance(window, Sliding)):
-        grids = [(other.start_us or 0, other.slide_us) for other in windows if isinstance(other, Sliding)]
-    first = min((entry + (phase - entry) % period for phase, period in grids), default=entry)
-    if isinstance(query.sync, OnFull):
-        origin, step = grids[0]
-        first = entry + (origin - entry) % step
-        while first < leave and any((first - phase) % period for phase, period in grids):
-            first += step
-    return first if first < leave else None

@@ -19,8 +19,13 @@ def order_key(value: Any) -> Any:
     if value is None:
         return (0, 0)
     if isinstance(value, float):
-        return (2, 0.0) if math.isnan(value) else (1, value + 0.0)
+        return (2, 0.0) if math.isnan(value) else (1, value)
     return (1, value)
+
+
+def canonical(value: Any) -> Any:
+    """The one of equal values that is shown: 0.0 for −0.0."""
+    return value + 0.0 if isinstance(value, float) else value
 
 
 def in_range(value: int, type_: DataType) -> int:
@@ -31,12 +36,12 @@ def in_range(value: int, type_: DataType) -> int:
     return value
 
 
-def to_scale(value: decimal.Decimal, type_: DataType) -> decimal.Decimal:
-    """The decimal rounded half up to the type's scale, or an error when it has too many digits."""
+def to_scale(value: decimal.Decimal, type_: DataType, wide: bool = False) -> decimal.Decimal:
+    """The decimal rounded half up to the type's scale, or an error when it has too many digits (unless wide)."""
     assert type_.precision is not None and type_.scale is not None
     with decimal.localcontext(prec=200):
         rounded = value.quantize(decimal.Decimal(1).scaleb(-type_.scale), decimal.ROUND_HALF_UP)
-        if abs(rounded).scaleb(type_.scale) >= 10**type_.precision:
+        if not wide and abs(rounded).scaleb(type_.scale) >= 10**type_.precision:
             raise EvaluationError(f"{value} does not fit {type_}")
     return rounded
 
@@ -54,9 +59,9 @@ def to_float(value: float, type_: DataType) -> float:
 
 def convert(value: Any, source: DataType, target: DataType) -> Any:
     """A value in a wider type of the same kind: what happens to operands without being asked for."""
-    if value is None or source == target or not target.is_numeric:
+    if value is None or source == target or not target.is_numeric or (source.is_integer and target.is_integer):
         return value
-    return _to_number(value, target)
+    return to_scale(decimal.Decimal(value), target, wide=True) if target.is_decimal else _to_number(value, target)
 
 
 def cast(value: Any, source: DataType, target: DataType, zone: tzinfo) -> Any:

@@ -1,0 +1,24 @@
+"""Two definitions, written apart, must agree on whatever hypothesis thinks of."""
+
+import pytest
+from hypothesis import given, settings
+
+from joinfold.reference import duck, naive
+from tests.strategies import MODES, Case, assert_same_answers, cases
+
+
+@pytest.mark.parametrize("mode", [mode for mode in MODES])
+def test_naive_and_duckdb_agree(mode: str) -> None:
+    @settings(settings.get_profile(settings.get_current_profile_name()))
+    @given(case=cases(modes=(mode,)))
+    def agree(case: Case) -> None:
+        query = case.bind()
+        assert_same_answers(naive.answers(query, case.data), duck.answers(query, case.data))
+
+    agree()
+
+
+@given(case=cases(modes=("default", "window id", "mod"), plain=True))
+def test_naive_and_duckdb_agree_on_plain_joins(case: Case) -> None:
+    query = case.bind()
+    assert_same_answers(naive.answers(query, case.data), duck.answers(query, case.data))
