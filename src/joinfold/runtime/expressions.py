@@ -1,0 +1,22 @@
+"""Expressions as Spark SQL: canonical text, with division by zero made NULL before Spark can object."""
+
+from joinfold.logical.expressions import Call, Expression, Literal, rewrite
+from joinfold.logical.sql import expression_text
+from joinfold.types import INT
+
+
+def spark_text(expression: Expression) -> str:
+    """The expression for `selectExpr` on frames whose aliases are the query's."""
+    return expression_text(_guard_division(expression))
+
+
+def _guard_division(expression: Expression) -> Expression:
+    def guarded(node: Expression) -> Expression | None:
+        match node:
+            case Call(function="/" | "%" as operator, arguments=(left, right)):
+                zero = Literal(0, INT)
+                return Call(operator, (_guard_division(left), Call("nullif", (_guard_division(right), zero))))
+            case _:
+                return None
+
+    return rewrite(expression, guarded)
