@@ -49,9 +49,7 @@ def test_a_duration_is_read(text: str, us: int) -> None:
         ("9" * 5000 + " microseconds", "longer than the calendar", None),
     ],
 )
-def test_what_is_not_a_duration_is_refused_with_the_next_step(
-    text: str, message: str, hint: str | None
-) -> None:
+def test_what_is_not_a_duration_is_refused_with_the_next_step(text: str, message: str, hint: str | None) -> None:
     with pytest.raises(UsageError) as refusal:
         duration_us(text)
     assert message in refusal.value.message

@@ -237,9 +237,7 @@ def test_arrays_are_the_same_element_by_element(window: Sliding | Continuous, va
 def test_arrays_do_not_overflow_at_the_ends_of_the_calendar(text: str) -> None:
     window, ts = Sliding(LONGEST_US, LONGEST_US - 1, timestamp_us("9999-12-31")), timestamp_us(text)
     assert window.leave(np.array([ts])).tolist() == [window.leave(ts)]
-    assert [bound.tolist() for bound in window.bounds(np.array([ts]))] == [
-        [bound] for bound in window.bounds(ts)
-    ]
+    assert [bound.tolist() for bound in window.bounds(np.array([ts]))] == [[bound] for bound in window.bounds(ts)]
 
 
 # --- Window ids ----------------------------------------------------------------------------------
@@ -259,9 +257,7 @@ def test_window_ids_are_as_drawn(panes: int, step: int, drawing: list[str]) -> N
         inside = subwindows_of(wid, panes, step)
         assert line == "".join("#" if number in inside else "." for number in range(1, len(line) + 1))
     for number, column in enumerate(zip(*drawing, strict=True), start=1):
-        assert [wid for wid, mark in enumerate(column) if mark == "#"] == list(
-            windows_of(number, panes, step)
-        )
+        assert [wid for wid, mark in enumerate(column) if mark == "#"] == list(windows_of(number, panes, step))
 
 
 def test_the_upper_bound_is_not_the_printed_one() -> None:

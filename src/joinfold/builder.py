@@ -10,6 +10,7 @@ that SQL text goes through, so both give the same logical query.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Self
 
 from joinfold.dialect import Fragment, ParsedInput, ParsedQuery, read_expression
@@ -17,7 +18,7 @@ from joinfold.errors import QueryError, Span, UsageError
 from joinfold.logical.expressions import Value
 from joinfold.logical.query import Emit, Every, OnArrival, OnFull, OnSlide, OnTime, OnTrigger, OnWindowId, Source, Sync
 from joinfold.names import find_name, identifier_text
-from joinfold.query import Query
+from joinfold.query import Data, Query
 from joinfold.timetext import duration_us, timestamp_us
 from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
 
@@ -39,20 +40,25 @@ class Measure:
 class Builder(Query):
     """A query in the making."""
 
-    def __init__(self, parsed: ParsedQuery, catalog: Mapping[str, Source]) -> None:
-        super().__init__(parsed, catalog)
-
     @classmethod
-    def of(cls, name: str, catalog: Mapping[str, Source]) -> "Builder":
+    def of(cls, name: str, catalog: Mapping[str, Source], data: Data) -> "Builder":
         """A query over one input, not yet with a window."""
         found = find_name(name, catalog)
         name = found[0] if found else name
-        return cls(ParsedQuery((), (ParsedInput(name, None, None, Span(name, 0, len(name))),)), catalog)
+        return cls(ParsedQuery((), (ParsedInput(name, None, None, Span(name, 0, len(name))),)), catalog, data)
 
     # --- inputs ---------------------------------------------------------------------------------------------
 
+    def __repr__(self) -> str:
+        try:
+            return super().__repr__()
+        except QueryError:
+            return f"<joinfold.Builder over {self._inputs_text()}, not yet a query>"
+
     def alias(self, name: str) -> Self:
         """Another name for the input."""
+        if not name.strip():
+            raise UsageError("an alias cannot be empty")
         return self._with_input(alias=name)
 
     def window(self, size: str, slide: str | int | None = None, start: str | None = None) -> Self:
@@ -85,11 +91,15 @@ class Builder(Query):
 
     def join(self, other: "Builder", on: str | tuple[str, ...] | list[str]) -> Self:
         """Another input, connected by columns that both have, or by conditions."""
+        if replace(other._parsed, inputs=(), where=()) != ParsedQuery((), ()):
+            hint = "group, aggregate and choose columns after the join."
+            raise UsageError("join takes inputs with windows and conditions, not a query that groups or selects", hint)
         where = [*self._parsed.where, *other._parsed.where]
         for part in (on,) if isinstance(on, str) else on:
             where.append(read_expression(self._equality(part, other) if part.isidentifier() else part))
         inputs = (*self._parsed.inputs, *other._parsed.inputs)
-        return self._with(inputs=inputs, where=tuple(where))
+        joined = replace(self._parsed, inputs=inputs, where=tuple(where))
+        return type(self)(joined, {**self._catalog, **other._catalog}, self._data)
 
     # --- clauses --------------------------------------------------------------------------------------------
 
@@ -121,9 +131,12 @@ class Builder(Query):
         """When to answer: on 'slide', 'arrival' or 'trigger', or every so often."""
         if (on is None) == (every is None):
             raise UsageError("emit takes either on or every", "emit('arrival') or emit(every='5 seconds').")
-        return self._with(
-            emit=_EMITS[_choice("emit", on, _EMITS)] if on is not None else Every(duration_us(every or ""))
-        )
+        if on is not None:
+            return self._with(emit=_EMITS[_choice("emit", on, _EMITS)])
+        period_us = duration_us(every or "")
+        if period_us == 0:
+            raise UsageError(f"an emit period must be positive, not '{every}'")
+        return self._with(emit=Every(period_us))
 
     def changes(self) -> Self:
         """Only what appeared, changed or vanished since the instant before."""
@@ -144,12 +157,16 @@ class Builder(Query):
 
     def option(self, **options: Value) -> Self:
         """Planner options, as in OPTION (…)."""
-        return self._with(options=tuple({**dict(self._parsed.options), **options}.items()))
+        for name, value in options.items():
+            if not isinstance(value, bool | int | float | str) or (isinstance(value, float) and not isfinite(value)):
+                raise UsageError(f"option '{name}' cannot be {value!r}", "give a text, a number, True or False.")
+        lower = {name.lower(): value for name, value in options.items()}
+        return self._with(options=tuple({**dict(self._parsed.options), **lower}.items()))
 
     # --- how it is done -------------------------------------------------------------------------------------
 
     def _with(self, **changes: object) -> Self:
-        return type(self)(replace(self._parsed, **changes), self._catalog)  # type: ignore[arg-type]
+        return type(self)(replace(self._parsed, **changes), self._catalog, self._data)  # type: ignore[arg-type]
 
     def _with_input(self, **changes: object) -> Self:
         if len(self._parsed.inputs) != 1:
@@ -166,10 +183,13 @@ class Builder(Query):
             source = self._catalog.get(entry.name)
             if source is not None and find_name(column, source.schema.names):
                 return identifier_text(entry.alias or entry.name.rsplit(".", 1)[-1])
-        names = ", ".join(entry.alias or entry.name for entry in self._parsed.inputs)
         raise QueryError(
-            f"cannot join on '{column}': {names} has no such column", hint="give a condition: on='a.x = b.y'."
+            f"cannot join on '{column}': {self._inputs_text()} has no such column",
+            hint="give a condition: on='a.x = b.y'.",
         )
+
+    def _inputs_text(self) -> str:
+        return ", ".join(entry.alias or entry.name for entry in self._parsed.inputs)
 
 
 def _named(measure: Measure | str, name: str) -> Fragment:

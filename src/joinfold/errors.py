@@ -58,6 +58,11 @@ class Span:
     start: int
     end: int
 
+    @property
+    def words(self) -> str:
+        """The piece itself."""
+        return self.text[self.start : self.end]
+
     def excerpt(self) -> list[str]:
         """The line that holds the span, cut to a readable width, and carets below it."""
         line_start = self.text.rfind("\n", 0, self.start) + 1
@@ -69,6 +74,9 @@ class Span:
         if cut_start > line_start:  # begin with a whole word
             cut_start = self.text.find(" ", cut_start, self.start) + 1 or cut_start
         cut_end = min(line_end, cut_start + EXCERPT_WIDTH)
+        if cut_end < line_end:  # end with one
+            last_space = self.text.rfind(" ", min(self.end, cut_end), cut_end + 1)
+            cut_end = last_space if last_space >= 0 else cut_end
         before = "… " if self.text[:cut_start].strip() else ""
         after = " …" if self.text[cut_end:line_end].strip() else ""
         shown = self.text[cut_start:cut_end].replace("\t", " ").rstrip()
@@ -96,21 +104,31 @@ class UnknownNameError(QueryError):
         exists = list(exists)
         near = suggestion(name, exists)
         has = f"{owner} has: {', '.join(exists)}." if exists else f"{owner} has none yet."
-        super().__init__(f"unknown {what}", at, f"did you mean '{near}'? {has}" if near else has)
+        hint = f"did you mean '{near}'? {has}" if near else has[0].lower() + has[1:]
+        super().__init__(f"unknown {what}", at, hint)
 
     def report(self) -> str:
         """Shown as the QueryError it is."""
         return f"QueryError: {self}"
 
+    def __reduce__(self) -> tuple[type[QueryError], tuple[object, ...]]:
+        return QueryError, (self.message, self.at, self.hint)
+
 
 def suggestion(name: str, exists: Iterable[str]) -> str | None:
-    """The existing name most like ``name``, if one is like enough, whatever the case."""
+    """The existing name most like ``name``, or one that it begins, whatever the case; None if there is none."""
     by_lower = {candidate.lower(): candidate for candidate in exists}
-    near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.7)
+    near += [candidate for candidate in by_lower if len(name) > 1 and candidate.startswith(name.lower())]
     return by_lower[near[0]] if near else None
 
 
 def _display_width(text: str) -> int:
     return sum(
-        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
+        0
+        if unicodedata.category(char) in ("Mn", "Me", "Cf")
+        else 2
+        if unicodedata.east_asian_width(char) in "WF"
+        else 1
+        for char in text
     )

@@ -34,7 +34,7 @@ def duration_us(text: str) -> int:
     """Microseconds of '10 seconds' or '1 hour 30 minutes': whole numbers, singular or plural, in any case."""
     words = text.split()
     if not words or len(words) % 2:
-        raise UsageError(f"'{text}' is not a duration", hint="write numbers and units, such as '10 seconds'")
+        raise UsageError(f"'{text}' is not a duration", hint="write numbers and units, such as '10 seconds'.")
     pairs = zip(words[::2], words[1::2], strict=True)
     total_us = sum(_whole_number(number, text) * _unit_us(unit, text) for number, unit in pairs)
     if total_us > LONGEST_US:
@@ -52,7 +52,7 @@ def duration_text(us: int) -> str:
 
 def timestamp_us(text: str) -> int:
     """Microseconds since the epoch of an ISO date or timestamp, which is in UTC unless it carries a zone."""
-    hint = "write it as '2025-01-31', '2025-01-31 23:59:59.5' or '2025-01-31 23:59:59+02:00'"
+    hint = "write it as '2025-01-31', '2025-01-31 23:59:59.5' or '2025-01-31 23:59:59+02:00'."
     if not _TIMESTAMP.fullmatch(text.strip()):
         raise UsageError(f"'{text}' is not a timestamp", hint=hint)
     try:
@@ -82,7 +82,7 @@ def _whole_number(number: str, text: str) -> int:
         return int(number.lstrip("0")[:20] or "0")
     if re.fullmatch(r"-\d+(\.\d+)?", number, flags=re.ASCII):
         raise UsageError(f"a duration cannot be negative, as '{text}' is")
-    hint = "write whole numbers and units, such as '1 hour 30 minutes' for one hour and a half"
+    hint = "write whole numbers and units, such as '1 hour 30 minutes' for one hour and a half."
     raise UsageError(f"'{number}' in the duration '{text}' is not a whole number", hint=hint)
 
 
@@ -92,7 +92,7 @@ def _unit_us(word: str, text: str) -> int:
     if singular in UNITS_US:
         return UNITS_US[singular]
     if singular in _CALENDAR_UNITS:
-        raise UsageError(f"a {singular} has no fixed length, in '{text}'", hint="count in days or weeks")
+        raise UsageError(f"a {singular} has no fixed length, in '{text}'", hint="count in days or weeks.")
     near = suggestion(singular, UNITS_US)
     hint = (f"did you mean {near}? " if near else "") + f"Units: {', '.join(UNITS_US)}."
     raise UsageError(f"unknown unit '{word}' in the duration '{text}'", hint)

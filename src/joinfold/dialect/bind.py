@@ -2,18 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from sqlglot import exp
 
-from joinfold.dialect.checks import CHECKS
-from joinfold.dialect.expressions import ExpressionBinder, conjunction, contains_aggregate
+from joinfold.algebra import AGGREGATES, ALIASES
+from joinfold.dialect.checks import CHECKS, check_output_names
+from joinfold.dialect.expressions import CHAINED_OPERATORS, ExpressionBinder, conjunction, contains_aggregate
 from joinfold.dialect.scope import Scope
 from joinfold.dialect.syntax import ParsedInput, ParsedQuery
 from joinfold.dialect.tokens import Fragment
-from joinfold.errors import QueryError, UnknownNameError
+from joinfold.dialect.windows import partition_span
+from joinfold.errors import QueryError, Span, UnknownNameError
 from joinfold.logical.expressions import (
     Aggregate,
     AggregateValue,
+    Call,
     Column,
     Expression,
     GroupValue,
@@ -41,6 +45,13 @@ from joinfold.window import PartitionedRows
 
 def bind(parsed: ParsedQuery, catalog: Mapping[str, Source]) -> LogicalQuery:
     """Resolves every name, types every expression, and checks that the query has a meaning."""
+    try:
+        return _bound(parsed, catalog)
+    except RecursionError as error:
+        raise QueryError("an expression of the query is nested too deeply") from error
+
+
+def _bound(parsed: ParsedQuery, catalog: Mapping[str, Source]) -> LogicalQuery:
     inputs = _bind_inputs(parsed.inputs, catalog)
     scope = Scope(inputs).with_equalities(parsed.where)
     where = tuple(
@@ -48,7 +59,10 @@ def bind(parsed: ParsedQuery, catalog: Mapping[str, Source]) -> LogicalQuery:
         for fragment in parsed.where
         for part in conjuncts(ExpressionBinder(scope, fragment, "WHERE").condition(fragment.tree))
     )
-    selected = [item for fragment in parsed.select for item in _bind_select(scope, fragment)]
+    select = parsed.select or parsed.group_by
+    if not select:
+        raise QueryError("the query selects nothing", hint="add .select('…') or .agg(name=…).")
+    selected = [item for fragment in select for item in _bind_select(scope, fragment)]
     named = {name: expression for name, expression, _ in selected}
     groups = _bind_groups(scope, parsed.group_by, selected)
     having = conjunction(
@@ -63,12 +77,10 @@ def bind(parsed: ParsedQuery, catalog: Mapping[str, Source]) -> LogicalQuery:
         written = [expression for _, expression, _ in selected] + ([having] if having is not None else [])
         found = [node for expression in written for node in walk(expression) if isinstance(node, Aggregate)]
         aggregates = tuple(dict.fromkeys(found))
-        selected = [
-            (name, _over_groups(expression, groups, aggregates, fragment), fragment)
-            for name, expression, fragment in selected
-        ]
+        over_groups = partial(_over_groups, scope, groups, aggregates)
+        selected = [(name, over_groups((fragment,), expression), fragment) for name, expression, fragment in selected]
         if having is not None:
-            having = _over_groups(having, groups, aggregates, parsed.having[0])
+            having = over_groups(parsed.having, having)
     sync = parsed.sync or OnTime()
     query = LogicalQuery(
         inputs=inputs,
@@ -84,6 +96,7 @@ def bind(parsed: ParsedQuery, catalog: Mapping[str, Source]) -> LogicalQuery:
     )
     for check in CHECKS:
         check(query, parsed)
+    check_output_names(query, [fragment for _, _, fragment in selected])
     return query
 
 
@@ -96,8 +109,8 @@ def _bind_inputs(parsed: tuple[ParsedInput, ...], catalog: Mapping[str, Source])
         source = catalog[found[0]]
         alias = entry.alias or default_alias(entry.name)
         if any(input_.alias.lower() == alias.lower() for input_ in inputs):
-            hint = f"give each its own: {entry.name} AS {alias}2."
-            raise QueryError(f"two inputs are called '{alias}'", entry.span, hint)
+            hint = f"give each its own alias, such as {entry.name} AS {alias}2."
+            raise QueryError(f"two inputs are called '{alias}'", entry.alias_span or entry.span, hint)
         if source.is_stream and entry.window is None:
             hint = f"write {entry.name} [10 MINUTE SLIDE 1 MINUTE], [10 MINUTE], [ROWS 100] or [UNBOUNDED]."
             raise QueryError(f"stream '{source.name}' needs a window", entry.span, hint)
@@ -118,20 +131,19 @@ def _with_partition_columns(input_: Input, entry: ParsedInput) -> Input:
         found = find_name(column, names)
         if len(found) != 1:
             what = f"column '{column}' in stream '{input_.source.name}'"
-            raise UnknownNameError(what, column, names, entry.window_span)
+            at = partition_span(entry.window_span, column) if entry.window_span else None
+            raise UnknownNameError(what, column, names, at)
         spelled.append(found[0])
     return replace(input_, window=replace(input_.window, by=tuple(spelled)))
 
 
 def _bind_select(scope: Scope, fragment: Fragment) -> list[tuple[str, Expression, Fragment]]:
-    tree = fragment.tree.unnest()
-    alias = tree.alias if isinstance(tree, exp.Alias) else None
-    value = tree.this if isinstance(tree, exp.Alias) else tree
-    if isinstance(value, exp.Star) or (isinstance(value, exp.Column) and isinstance(value.this, exp.Star)):
-        owner = value.table if isinstance(value, exp.Column) else None
+    tree = fragment.tree
+    if fragment.is_star:
+        owner = tree.table if isinstance(tree, exp.Column) else None
         return [(column.name, column, fragment) for column in scope.columns(owner, fragment.span)]
-    expression = ExpressionBinder(scope, fragment, "SELECT", aggregates=True).bind(value)
-    return [(alias or "", expression, fragment)]
+    alias, value = (tree.alias, tree.this) if isinstance(tree, exp.Alias) else ("", tree)
+    return [(alias, ExpressionBinder(scope, fragment, "SELECT", aggregates=True).bind(value), fragment)]
 
 
 def _bind_groups(
@@ -145,12 +157,14 @@ def _bind_groups(
         tree = fragment.tree.unnest()
         by_alias = {name: expression for name, expression, _ in selected} if _is_only_alias(scope, tree) else {}
         group = ExpressionBinder(scope, fragment, "GROUP BY", named=by_alias).bind(tree)
-        if isinstance(group, Literal) and isinstance(group.value, int):
+        if isinstance(group, Literal) and isinstance(group.value, int) and group.type.is_integer:
             if not 1 <= group.value <= len(selected):
-                raise QueryError(f"SELECT has no column {group.value}", fragment.span)
+                hint = f"a number in GROUP BY is a position in the SELECT list, 1 to {len(selected)}."
+                raise QueryError(f"SELECT has no column {group.value}", fragment.span, hint)
             group = selected[group.value - 1][1]
         if contains_aggregate(group):
-            raise QueryError("an aggregate cannot stand in GROUP BY", fragment.span)
+            hint = "a group is made of columns; conditions on aggregates go to HAVING."
+            raise QueryError("an aggregate cannot stand in GROUP BY", fragment.span, hint)
         if group not in groups:
             groups.append(group)
     return tuple(groups)
@@ -166,25 +180,54 @@ def _is_only_alias(scope: Scope, tree: exp.Expr) -> bool:
 
 
 def _over_groups(
-    expression: Expression,
+    scope: Scope,
     groups: tuple[Expression, ...],
     aggregates: tuple[Aggregate, ...],
-    fragment: Fragment,
+    fragments: tuple[Fragment, ...],
+    expression: Expression,
 ) -> Expression:
     """The expression over group and aggregate values; a column that is left belongs to no single row."""
 
     def value(node: Expression) -> Expression | None:
         if isinstance(node, Aggregate):
             return AggregateValue(aggregates.index(node), node.type)
-        return GroupValue(groups.index(node), node.type) if node in groups else None
+        if node in groups:
+            return GroupValue(groups.index(node), node.type)
+        return within_chain(node) if isinstance(node, Call) and node.function in CHAINED_OPERATORS.values() else None
+
+    def within_chain(chain: Call) -> Expression | None:
+        """x || y || z where x || y is grouped: a chain is one call, so the group is a stretch of its arguments."""
+        for index, group in enumerate(groups):
+            if isinstance(group, Call) and group.function == chain.function:
+                for start in range(len(chain.arguments) - len(group.arguments) + 1):
+                    end = start + len(group.arguments)
+                    if chain.arguments[start:end] == group.arguments:
+                        outside = (*chain.arguments[:start], *chain.arguments[end:])
+                        parts = [rewrite(part, value) for part in outside]
+                        return Call(chain.function, (*parts[:start], GroupValue(index, group.type), *parts[start:]))
+        return None
 
     result = rewrite(expression, value)
     for node in walk(result):
         if isinstance(node, Column):
-            text = expression_text(node)
+            at = next(filter(None, (_place_of(node, fragment) for fragment in fragments)), None)
+            text = expression_text(node) if at is None else at.words
+            twins = [group for group in groups if isinstance(group, Column) and scope.are_equal(group, node)]
             hint = f"add {text} to GROUP BY, or aggregate it: MAX({text})."
-            raise QueryError(f"column {text} is neither grouped nor aggregated", fragment.span, hint)
+            if twins:
+                hint = f"write {expression_text(twins[0])}, which is grouped and equal to it."
+            raise QueryError(f"column {text} is neither grouped nor aggregated", at or fragments[0].span, hint)
     return result
+
+
+def _place_of(column: Column, fragment: Fragment) -> Span | None:
+    """Where the fragment names the column outside an aggregate."""
+    for node in fragment.tree.find_all(exp.Column):
+        call = node.find_ancestor(exp.Anonymous)
+        inside = call is not None and str(call.this).lower() in (*AGGREGATES, *ALIASES)
+        if not inside and node.name.lower() == column.name.lower() and node.table.lower() in ("", column.input.lower()):
+            return fragment.span_of(node)
+    return None
 
 
 def _default_emit(inputs: tuple[Input, ...]) -> Emit:

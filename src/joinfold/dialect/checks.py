@@ -1,12 +1,15 @@
 """What a query must fulfil as a whole, once its names are known: each check raises the reason it fails."""
 
 from collections.abc import Callable
+from itertools import combinations
+from math import gcd
 
 from joinfold.dialect.syntax import ParsedQuery
+from joinfold.dialect.tokens import Fragment
 from joinfold.errors import QueryError
 from joinfold.logical.query import Input, LogicalQuery, OnArrival, OnFull, OnSlide, OnWindowId
 from joinfold.timetext import UNITS_US, duration_text
-from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, common
+from joinfold.window import Continuous, Grid, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, common
 
 RAREST_MEETING_US = 100 * 365 * UNITS_US["DAY"]
 
@@ -14,8 +17,8 @@ RAREST_MEETING_US = 100 * 365 * UNITS_US["DAY"]
 def check_streams(query: LogicalQuery, parsed: ParsedQuery) -> None:
     """Some input gives the query its time."""
     if not query.streams:
-        hint = "use Spark itself for relations alone."
-        raise QueryError("the query reads no stream", parsed.inputs[0].span, hint)
+        hint = "ask Spark itself: relations have no windows and no instants."
+        raise QueryError("the query reads no stream, only relations", parsed.inputs[0].span, hint)
 
 
 def check_connected(query: LogicalQuery, parsed: ParsedQuery) -> None:
@@ -23,7 +26,7 @@ def check_connected(query: LogicalQuery, parsed: ParsedQuery) -> None:
     components = query.graph.components
     if len(components) > 1:
         alone = next(i for i, input_ in enumerate(query.inputs) if input_.alias in components[1])
-        others = ", ".join(alias for alias in query.graph.inputs if alias in components[0])
+        others = ", ".join(f"'{alias}'" for alias in query.graph.inputs if alias in components[0])
         alias = query.inputs[alone].alias
         hint = f"connect it in WHERE, such as {query.inputs[0].alias}.key = {alias}.key."
         raise QueryError(f"no condition connects '{alias}' with {others}", parsed.inputs[alone].span, hint)
@@ -69,18 +72,22 @@ def check_full(query: LogicalQuery, parsed: ParsedQuery) -> None:
         if isinstance(input_.window, Rows | PartitionedRows | RangeByRows):
             hint = "use SYNC ON TIME or SYNC ON WINDOW ID."
             raise QueryError(f"SYNC ON FULL cannot wait for '{input_.alias}', which moves by rows", at, hint)
-    slides = [input_.window for input_ in query.streams if isinstance(input_.window, Sliding)]
-    if not slides:
+    grids = {input_.alias: input_.window.moves for input_ in query.streams if isinstance(input_.window, Sliding)}
+    if not grids:
         raise QueryError("SYNC ON FULL, but no window slides in time", at, "give a window a SLIDE.")
-    meeting = common(window.moves for window in slides)
-    arithmetic = ", ".join(
-        f"{duration_text(window.moves.phase_us)} + i × {duration_text(window.slide_us)}" for window in slides
-    )
-    if meeting is None:
-        raise QueryError("the windows never move at the same instant", at, f"they move at {arithmetic}.")
+    for (first, one), (second, other) in combinations(grids.items(), 2):
+        if common((one, other)) is None:
+            shared, apart = gcd(one.period_us, other.period_us), abs(one.phase_us - other.phase_us)
+            arithmetic = f"'{first}' moves at {_moves_text(one, 'i')}, '{second}' at {_moves_text(other, 'j')}"
+            reason = f"{duration_text(apart)} is not a multiple of {duration_text(shared)}"
+            hint = f"{arithmetic}; {reason}, which divides both slides. Change START or a slide."
+            raise QueryError(f"the windows of '{first}' and '{second}' never move at the same instant", at, hint)
+    meeting = common(grids.values())
+    assert meeting is not None, "grids that meet in pairs meet all together"
     if meeting.period_us > RAREST_MEETING_US:
         years = meeting.period_us / (RAREST_MEETING_US / 100)
-        hint = f"they move at {arithmetic}, which meet every {years:,.0f} years."
+        slides = ", ".join(f"'{alias}' moves every {duration_text(grid.period_us)}" for alias, grid in grids.items())
+        hint = f"{slides}; they meet every {years:,.0f} years. Choose slides with a smaller common multiple."
         raise QueryError("the windows move together less than once in 100 years", at, hint)
 
 
@@ -96,24 +103,31 @@ def check_window_id(query: LogicalQuery, parsed: ParsedQuery) -> None:
     for input_ in query.streams:
         reason = reasons.get(type(input_.window))
         if reason is not None:
-            hint = "use a window with a SLIDE, TUMBLE, or ROWS."
+            hint = "use a window with SLIDE, TUMBLE or ROWS."
             raise QueryError(f"SYNC ON WINDOW ID: the window of '{input_.alias}' {reason}", parsed.span("sync"), hint)
     if query.sync.modulus is not None and len(query.streams) != 2:
-        count = len(query.streams)
-        raise QueryError(f"MOD joins two streams, not {count}", parsed.span("sync"))
+        hint = "leave MOD out, or join two streams."
+        raise QueryError(f"MOD joins two streams, not {len(query.streams)}", parsed.span("sync"), hint)
 
 
-def check_output_names(query: LogicalQuery, parsed: ParsedQuery) -> None:
-    """Every column of the answer has a name of its own."""
+def check_output_names(query: LogicalQuery, fragments: list[Fragment]) -> None:
+    """Every column of the answer has a name of its own; the fragments are what the outputs were read from."""
     seen: set[str] = set()
     leading = len(query.schema.names) - len(query.outputs)
     for position, name in enumerate(query.schema.names):
         if name.lower() in seen:
-            fragment = parsed.select[min(position - leading, len(parsed.select) - 1)]
+            fragment = fragments[position - leading]
             own = name.lower() in {other.lower() for other in query.schema.names[:leading]}
             what = f"the answer has a column '{name}' of its own" if own else f"two outputs are called '{name}'"
-            raise QueryError(what, fragment.span, "name it with AS.")
+            hint = "give it another name with AS."
+            if fragment.is_star:
+                hint = "list the columns and give each its own name with AS."
+            raise QueryError(what, fragment.name_span, hint)
         seen.add(name.lower())
+
+
+def _moves_text(grid: Grid, factor: str) -> str:
+    return f"{duration_text(grid.phase_us)} + {factor} × {duration_text(grid.period_us)}"
 
 
 def _has_slide(input_: Input) -> bool:
@@ -137,5 +151,4 @@ CHECKS: tuple[Callable[[LogicalQuery, ParsedQuery], None], ...] = (
     check_emit,
     check_full,
     check_window_id,
-    check_output_names,
 )

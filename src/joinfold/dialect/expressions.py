@@ -4,17 +4,26 @@ One binder reads one fragment. Aggregates are allowed in SELECT and HAVING only;
 clause may refer to by their alias.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import NoReturn, ParamSpec, TypeVar
 
 from sqlglot import exp
 
 from joinfold.algebra import AGGREGATES, ALIASES
-from joinfold.dialect.literals import beside_decimal, interval_literal, negated, number_literal, time_literal
+from joinfold.dialect.literals import (
+    beside_decimal,
+    binary_literal,
+    interval_literal,
+    negated,
+    number_literal,
+    time_literal,
+)
+from joinfold.dialect.refusals import INSTEAD, NO_STAR, NO_SUBQUERY, aggregate_mismatch, mismatch, unread
 from joinfold.dialect.schema import data_type
 from joinfold.dialect.scope import Scope
 from joinfold.dialect.tokens import Fragment
-from joinfold.errors import QueryError, UnknownNameError, UsageError
+from joinfold.errors import QueryError, UsageError, suggestion
 from joinfold.logical.expressions import (
     Aggregate,
     Call,
@@ -22,13 +31,11 @@ from joinfold.logical.expressions import (
     Cast,
     Expression,
     Literal,
-    inputs_read,
     walk,
 )
 from joinfold.logical.functions import FUNCTIONS, SYNONYMS, TRUNCATION_UNITS
-from joinfold.logical.sql import expression_text
+from joinfold.names import find_name
 from joinfold.types import (
-    BINARY,
     BOOLEAN,
     STRING,
     VOID,
@@ -55,7 +62,7 @@ CHAINED_OPERATORS: dict[type[exp.Expr], str] = {exp.And: "and", exp.Or: "or", ex
 P = ParamSpec("P")
 T = TypeVar("T")
 
-NO_SUBQUERY = "register the inner query's result as a stream or relation of its own."
+CALLABLE = (*(name for name, function in FUNCTIONS.items() if not function.is_operator), "cast", "concat", "mod")
 
 
 class ExpressionBinder:
@@ -78,14 +85,11 @@ class ExpressionBinder:
     def bind(self, node: exp.Expr) -> Expression:
         """The bound form of a node of the fragment's tree."""
         node = node.unnest()
-        if type(node) in BINARY_OPERATORS:
-            return self._binary(node)
-        if type(node) in CHAINED_OPERATORS:
-            return self._chain(node)
         binder = _BINDERS.get(type(node))
-        if binder is None:
+        if binder is None or unread(node):
             self._refuse(node)
-        return binder(self, node)
+        bound = binder(self, node)
+        return self._call("not", (bound,), node) if node.args.get("negate") else bound
 
     def condition(self, node: exp.Expr) -> Expression:
         """A bound node that must be true or false."""
@@ -97,27 +101,38 @@ class ExpressionBinder:
     # --- operators ------------------------------------------------------------------------------------------
 
     def _binary(self, node: exp.Expr) -> Expression:
-        left, right = self.bind(node.this), self.bind(node.expression)
-        operator = BINARY_OPERATORS[type(node)]
-        if operator in "+-*/%":
-            left, right = beside_decimal(left, right), beside_decimal(right, left)
-        return self._call(operator, (left, right), node)
+        return self._operation(BINARY_OPERATORS[type(node)], (self.bind(node.this), self.bind(node.expression)), node)
 
     def _chain(self, node: exp.Expr) -> Expression:
-        function = CHAINED_OPERATORS[type(node)]
-        arguments: list[Expression] = []
-        for side in (self.bind(node.this), self.bind(node.expression)):
-            nested = isinstance(side, Call) and side.function == function
-            arguments += side.arguments if isinstance(side, Call) and nested else (side,)
-        return self._call(function, tuple(arguments), node)
+        """``a AND b AND c`` is one call of three arguments, however long: sqlglot nests it to the left."""
+        kind, sides = type(node), [node.expression]
+        first = node.this.unnest()
+        while type(first) is kind:
+            sides.append(first.expression)
+            first = first.this.unnest()
+        arguments = tuple(self.bind(side) for side in (first, *reversed(sides)))
+        return self._operation(CHAINED_OPERATORS[kind], arguments, node)
+
+    def _operation(self, operator: str, arguments: tuple[Expression, ...], node: exp.Expr) -> Expression:
+        """A call in the one form that all its spellings share: MOD(x, y) is x % y, CONCAT(x) is x, -(5) is -5."""
+        if operator in ("+", "-", "*", "/", "%") and len(arguments) == 2:
+            left, right = arguments
+            arguments = (beside_decimal(left, right), beside_decimal(right, left))
+        if operator in CHAINED_OPERATORS.values():
+            arguments = flattened(operator, arguments)
+            if len(arguments) == 1:
+                return arguments[0]
+        if operator == "negate" and len(arguments) == 1 and isinstance(arguments[0], Literal):
+            constant = negated(arguments[0])
+            if constant is not None:
+                return constant
+        return self._call(operator, arguments, node)
 
     def _not(self, node: exp.Expr) -> Expression:
         return self._call("not", (self.bind(node.this),), node)
 
     def _negate(self, node: exp.Expr) -> Expression:
-        argument = self.bind(node.this)
-        constant = negated(argument) if isinstance(argument, Literal) else None
-        return constant or self._call("negate", (argument,), node)
+        return self._operation("negate", (self.bind(node.this),), node)
 
     def _between(self, node: exp.Expr) -> Expression:
         value, low, high = (self.bind(node.args[part]) for part in ("this", "low", "high"))
@@ -142,15 +157,21 @@ class ExpressionBinder:
         subject = node.this
         branches = []
         for branch in node.args["ifs"]:
-            when = self.bind(branch.this) if subject is None else self._equals(subject, branch.this)
+            when = self._when(branch.this) if subject is None else self._equals(subject, branch.this)
             branches.append((when, self.bind(branch.args["true"])))
         default = node.args.get("default")
         return self._typed_case(branches, None if default is None else self.bind(default), node)
 
     def _if(self, node: exp.Expr) -> Expression:
         otherwise = node.args.get("false")
-        branch = (self.bind(node.this), self.bind(node.args["true"]))
+        branch = (self._when(node.this), self.bind(node.args["true"]))
         return self._typed_case([branch], None if otherwise is None else self.bind(otherwise), node)
+
+    def _when(self, node: exp.Expr) -> Expression:
+        condition = self.bind(node)
+        if condition.type != BOOLEAN:
+            self._fail(f"WHEN needs a condition, not a value of type {condition.type}", node)
+        return condition
 
     def _equals(self, subject: exp.Expr, value: exp.Expr) -> Expression:
         return self._call("=", (self.bind(subject), self.bind(value)), value)
@@ -169,8 +190,6 @@ class ExpressionBinder:
         if type_ is None:
             found = ", ".join(str(value.type) for value in values)
             self._fail(f"the branches of CASE have no common type: {found}", node, "cast them to one type.")
-        if any(when.type != BOOLEAN for when, _ in branches):
-            self._fail("WHEN needs a condition", node)
         return Case(tuple(branches), otherwise, type_)
 
     # --- constants and names --------------------------------------------------------------------------------
@@ -187,7 +206,7 @@ class ExpressionBinder:
         return Literal(None, VOID)
 
     def _hex(self, node: exp.Expr) -> Expression:
-        return Literal(bytes.fromhex(node.this), BINARY)
+        return self._checked(node, binary_literal, node.this)
 
     def _interval(self, node: exp.Expr) -> Expression:
         amount, unit = node.this, node.args.get("unit")
@@ -216,10 +235,9 @@ class ExpressionBinder:
     def _column(self, node: exp.Expr) -> Expression:
         assert isinstance(node, exp.Column)
         if isinstance(node.this, exp.Star):
-            self._fail("* is not a value", node, "COUNT(*) counts combinations; name the columns elsewhere.")
-        if not node.table and node.name in self.named:
-            return self.named[node.name]
-        return self.scope.column(node, self.fragment.span_of(node))
+            self._star(node.this)
+        named = [] if node.table else find_name(node.name, self.named)
+        return self.named[named[0]] if named else self.scope.column(node, self.fragment)
 
     # --- calls ----------------------------------------------------------------------------------------------
 
@@ -230,28 +248,27 @@ class ExpressionBinder:
             return self._aggregate(function, node, None)
         function = SYNONYMS.get(name, name)
         if function not in FUNCTIONS or (FUNCTIONS[function].is_operator and function == name):
-            known = [key for key in (*AGGREGATES, *FUNCTIONS) if key.isidentifier() and key not in ("and", "or", "not")]
-            raise UnknownNameError(
-                f"function '{node.this}'",
-                name,
-                sorted({*known} - {"like", "in", "negate"}),
-                self.fragment.span_of(node),
-                owner="The language",
-            )
+            known = sorted(key.upper() for key in (*AGGREGATES, *CALLABLE))
+            near = suggestion(name, known)
+            whole = self.fragment.span_of(node)
+            at = replace(whole, end=whole.start + len(str(node.this)))
+            hint = f"did you mean {near}?" if near else f"the language has: {', '.join(known)}."
+            raise QueryError(f"unknown function '{node.this}'", at, hint)
         if function == "date_trunc":
             self._check_truncation(node)
-        return self._call(function, tuple(self.bind(part) for part in node.expressions), node)
+        return self._operation(function, tuple(self.bind(part) for part in node.expressions), node)
 
     def _check_truncation(self, node: exp.Expr) -> None:
-        unit = node.expressions[0] if node.expressions else None
+        unit = node.expressions[0] if node.expressions else node
         if not isinstance(unit, exp.Literal) or unit.this.upper() not in TRUNCATION_UNITS:
-            self._fail("DATE_TRUNC needs a unit in quotes", node, f"one of: {', '.join(TRUNCATION_UNITS)}.")
+            hint = f"one of: {', '.join(TRUNCATION_UNITS)}."
+            self._fail("DATE_TRUNC needs a unit of time in quotes", unit, hint)
 
     def _filtered(self, node: exp.Expr) -> Expression:
         name = str(node.this.this).lower() if isinstance(node.this, exp.Anonymous) else ""
         function = ALIASES.get(name, name)
         if function not in AGGREGATES:
-            self._fail("FILTER belongs to an aggregate", node)
+            self._fail("only an aggregate takes FILTER", node, "conditions on rows go to WHERE.")
         return self._aggregate(function, node.this, node.expression.this)
 
     def _aggregate(self, function: str, node: exp.Expr, condition: exp.Expr | None) -> Expression:
@@ -263,43 +280,33 @@ class ExpressionBinder:
         if not (function == "count" and self._counts_combinations(node)):
             if any(isinstance(part, exp.Distinct) for part in node.expressions):
                 hint = "aggregate over a stream that Spark has deduplicated (dropDuplicatesWithinWatermark)."
-                self._fail("DISTINCT is not supported", node, hint)
+                self._fail(f"{function.upper()}(DISTINCT …) is not supported", node, hint)
             arguments = tuple(inner.bind(part) for part in node.expressions)
         if function == "count" and len(arguments) == 1 and _is_present_constant(arguments[0]):
             arguments = ()
         types = tuple(argument.type for argument in arguments)
         if not AGGREGATES[function].accepts(types):
-            self._fail(f"{function.upper()} is not defined for ({', '.join(map(str, types))})", node)
+            message, hint = aggregate_mismatch(function, types)
+            self._fail(message, node, hint)
         where = ExpressionBinder(self.scope, self.fragment, "FILTER")
         return Aggregate(function, arguments, None if condition is None else where.condition(condition))
 
     def _counts_combinations(self, node: exp.Expr) -> bool:
         """COUNT(*) and the papers' COUNT(b.*)."""
         match node.expressions:
-            case [exp.Star()]:
+            case [exp.Star() as star] if not unread(star):
                 return True
-            case [exp.Column(this=exp.Star()) as column]:
+            case [exp.Column(this=exp.Star() as star) as column] if not unread(star):
                 self.scope.input(column.table, self.fragment.span_of(column))
                 return True
             case _:
                 return False
 
     def _call(self, function: str, arguments: tuple[Expression, ...], node: exp.Expr) -> Expression:
-        types = tuple(argument.type for argument in arguments)
-        entry = FUNCTIONS[function]
-        if entry.signature(types) is None:
-            self._mistyped(function, arguments, node)
+        if FUNCTIONS[function].signature(tuple(argument.type for argument in arguments)) is None:
+            message, hint = mismatch(function, arguments)
+            self._fail(message, node, hint)
         return Call(function, arguments)
-
-    def _mistyped(self, function: str, arguments: tuple[Expression, ...], node: exp.Expr) -> NoReturn:
-        types, entry = [argument.type for argument in arguments], FUNCTIONS[function]
-        if function == "=" and len(inputs_read(arguments[0]) | inputs_read(arguments[1])) == 2:
-            sides = " and ".join(f"{expression_text(side)} is {side.type}" for side in arguments)
-            hint = f"cast one side: CAST({expression_text(arguments[0])} AS {types[1]})."
-            self._fail(f"the types of a join key differ: {sides}", node, hint)
-        shown = ", ".join(map(str, types))
-        word = f"'{function}'" if entry.is_operator else function.upper()
-        self._fail(f"{word} is not defined for ({shown})", node, f"it is used as {entry.usage}.")
 
     # --- refusals -------------------------------------------------------------------------------------------
 
@@ -307,13 +314,19 @@ class ExpressionBinder:
         self._fail("subqueries are not supported", node, NO_SUBQUERY)
 
     def _over(self, node: exp.Expr) -> NoReturn:
-        self._fail("OVER is not supported", node, "an aggregate's window is the bracket behind its stream.")
+        self._fail("OVER is not supported", node, "an aggregate's window stands in brackets behind its stream.")
 
     def _star(self, node: exp.Expr) -> NoReturn:
-        self._fail("* is not a value", node, "COUNT(*) counts combinations; name the columns elsewhere.")
+        if unread(node):
+            self._fail("nothing may follow *", node, "list the columns that you want.")
+        self._fail("* is not a value", node, NO_STAR)
 
     def _refuse(self, node: exp.Expr) -> NoReturn:
-        self._fail(f"this expression is not supported ({type(node).__name__})", node)
+        if isinstance(node, exp.Star):
+            self._star(node)
+        if isinstance(node, exp.Alias):
+            self._fail(f"unexpected '{node.alias}'", node.args["alias"])
+        self._fail("this expression is not supported", node, INSTEAD.get(type(node)))
 
     def _fail(self, message: str, node: exp.Expr, hint: str | None = None) -> NoReturn:
         raise QueryError(message, self.fragment.span_of(node), hint)
@@ -322,6 +335,8 @@ class ExpressionBinder:
 _Binder = Callable[[ExpressionBinder, exp.Expr], Expression]
 
 _BINDERS: dict[type[exp.Expr], _Binder] = {
+    **dict.fromkeys(BINARY_OPERATORS, ExpressionBinder._binary),
+    **dict.fromkeys(CHAINED_OPERATORS, ExpressionBinder._chain),
     exp.Not: ExpressionBinder._not,
     exp.Neg: ExpressionBinder._negate,
     exp.Between: ExpressionBinder._between,
@@ -341,8 +356,6 @@ _BINDERS: dict[type[exp.Expr], _Binder] = {
     exp.Subquery: ExpressionBinder._subquery,
     exp.Select: ExpressionBinder._subquery,
     exp.Exists: ExpressionBinder._subquery,
-    exp.Any: ExpressionBinder._subquery,
-    exp.All: ExpressionBinder._subquery,
     exp.Window: ExpressionBinder._over,
     exp.Star: ExpressionBinder._star,
 }
@@ -352,9 +365,20 @@ def _is_present_constant(expression: Expression) -> bool:
     return isinstance(expression, Literal) and expression.value is not None
 
 
+def flattened(function: str, arguments: Iterable[Expression]) -> tuple[Expression, ...]:
+    """The arguments of a chain, where those that are such a chain themselves give theirs."""
+    return tuple(
+        part
+        for argument in arguments
+        for part in (
+            argument.arguments if isinstance(argument, Call) and argument.function == function else (argument,)
+        )
+    )
+
+
 def conjunction(parts: tuple[Expression, ...]) -> Expression | None:
     """The parts joined by AND; None for none."""
-    return None if not parts else parts[0] if len(parts) == 1 else Call("and", parts)
+    return None if not parts else parts[0] if len(parts) == 1 else Call("and", flattened("and", parts))
 
 
 def contains_aggregate(expression: Expression) -> bool:

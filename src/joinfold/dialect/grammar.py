@@ -3,12 +3,15 @@
 A hand-written descent over sqlglot's tokens. Clauses after HAVING may come in any order, each once.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from joinfold.dialect.refusals import NO_SUBQUERY
 from joinfold.dialect.syntax import ParsedInput, ParsedQuery
 from joinfold.dialect.tokens import CLOSING, OPENING, Fragment, parse_expression, span_of, tokenize
 from joinfold.dialect.windows import parse_window, read_duration
@@ -26,7 +29,10 @@ from joinfold.logical.query import (
     Sync,
 )
 
-CLAUSES = ("FROM", "WHERE", "GROUP BY", "HAVING", "EMIT", "SNAPSHOT", "CHANGES", "SYNC", "OPTION")
+CLAUSES = ("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "EMIT", "SNAPSHOT", "CHANGES", "SYNC", "OPTION")
+ORDER = (
+    "the clauses are, in order: SELECT, FROM, WHERE, GROUP BY, HAVING; then EMIT, SNAPSHOT or CHANGES, SYNC, OPTION."
+)
 
 REFUSED = {
     "DISTINCT": ("DISTINCT is not supported", "GROUP BY the columns instead: a group is one row."),
@@ -39,9 +45,9 @@ REFUSED = {
     "INNER": ("JOIN … ON is not supported", "list the inputs with commas and put the condition in WHERE."),
     "CROSS": ("cross joins are not supported", "list the inputs with commas and connect them in WHERE."),
     **dict.fromkeys(
-        ("LEFT", "RIGHT", "FULL", "OUTER", "NATURAL"),
+        ("LEFT", "RIGHT", "FULL", "OUTER", "NATURAL", "SEMI", "ANTI"),
         (
-            "outer joins are not supported",
+            "outer, semi and natural joins are not supported",
             "a window join answers for combinations that match: "
             "list the inputs with commas and put the condition in WHERE.",
         ),
@@ -50,7 +56,6 @@ REFUSED = {
         "UNION is not supported",
         "run two queries, or union the streams in Spark before registering them.",
     ),
-    "WITH": ("subqueries are not supported", "register the inner query's result as a stream of its own."),
     "QUALIFY": ("QUALIFY is not supported", "filter groups with HAVING."),
 }
 
@@ -69,6 +74,7 @@ class _Statement:
         self.at = 0
         while self.tokens and self.tokens[-1].token_type == TokenType.SEMICOLON:
             self.tokens.pop()
+        self._check_statements()
         self._check_brackets()
 
     def read(self) -> ParsedQuery:
@@ -77,7 +83,7 @@ class _Statement:
             hint = "write SELECT … FROM stream [window], …"
             raise QueryError("the query is empty", hint=hint)
         if self.word() == "WITH":
-            self.refuse()
+            raise self.error("subqueries are not supported", NO_SUBQUERY)
         if self.word() != "SELECT":
             raise self.error(f"a query begins with SELECT, not '{self.here().text}'")
         self.next()
@@ -122,12 +128,12 @@ class _Statement:
         self.at += 1
         return True
 
-    def expect(self, word: str, where: str) -> None:
+    def expect(self, word: str, where: str, hint: str | None = None) -> None:
         """Reads the word or complains."""
         if self.word() in REFUSED:
             self.refuse()
         if not self.accept(word):
-            raise self.error(f"expected {word} {where}")
+            raise self.error(f"expected {word if word.isalpha() else repr(word)} {where}", hint)
 
     def error(self, message: str, hint: str | None = None) -> QueryError:
         """An error at the next token, or behind the last one."""
@@ -141,14 +147,24 @@ class _Statement:
         message, hint = REFUSED[self.word()]
         raise self.error(message, hint)
 
+    def _check_statements(self) -> None:
+        for token, following in pairwise(self.tokens):
+            if token.token_type == TokenType.SEMICOLON:
+                at = span_of([following], self.text)
+                raise QueryError("a second query begins here", at, "give one query at a time.")
+
     def _check_brackets(self) -> None:
         opened: list[Token] = []
         for token in self.tokens:
             if token.token_type in OPENING:
                 opened.append(token)
             elif token.token_type in CLOSING:
-                if not opened or OPENING[opened[-1].token_type] != token.text:
-                    raise QueryError(f"'{token.text}' closes nothing", span_of([token], self.text))
+                at = span_of([token], self.text)
+                if not opened:
+                    raise QueryError(f"'{token.text}' closes nothing", at)
+                expected = OPENING[opened[-1].token_type]
+                if expected != token.text:
+                    raise QueryError(f"'{opened[-1].text}' is closed by '{token.text}'", at, f"write '{expected}'.")
                 opened.pop()
         if opened:
             closing = OPENING[opened[-1].token_type]
@@ -179,14 +195,16 @@ class _Statement:
             after_dot = self.at > start and self.tokens[self.at - 1].token_type == TokenType.DOT
             if depth == 0 and not after_dot:
                 called = self.at + 1 < len(self.tokens) and self.tokens[self.at + 1].token_type == TokenType.L_PAREN
-                if self.word() == "," or (self.word() in CLAUSES and not (called and self.word() != "OPTION")):
+                if self.word() in (",", *CLAUSES):
                     break
                 if self.word() in REFUSED and not called:
                     self.refuse()
             depth += (token.token_type in OPENING) - (token.token_type in CLOSING)
             self.at += 1
         if self.at == start:
-            raise self.error(f"{clause} needs an expression here")
+            own = self.word() in ("EMIT", "SNAPSHOT", "CHANGES", "SYNC", "OPTION")
+            hint = f"write `{self.here().text}` if it is the name of a column." if own else None
+            raise self.error(f"{clause} needs an expression here", hint)
         return parse_expression(self.tokens[start : self.at], self.text)
 
     def input(self) -> ParsedInput:
@@ -195,7 +213,8 @@ class _Statement:
         name = self.name("a stream or relation")
         while self.accept("."):
             name += "." + self.name("the rest of the name")
-        alias = self.alias()
+        span = span_of(self.tokens[start : self.at], self.text)
+        alias, alias_span = self.alias()
         window = window_span = None
         if self.word() == "[":
             opened = self.at
@@ -204,31 +223,26 @@ class _Statement:
             self.next()
             window_span = span_of(self.tokens[opened : self.at], self.text)
             window = parse_window(self.tokens[opened + 1 : self.at - 1], window_span)
-            second = self.alias()
+            second, second_span = self.alias()
             if alias is not None and second is not None:
-                raise QueryError(
-                    f"this input has two aliases, '{alias}' and '{second}'",
-                    span_of(self.tokens[start : self.at], self.text),
-                    "give the alias before the window or after it.",
-                )
-            alias = alias or second
-        return ParsedInput(name, alias, window, span_of(self.tokens[start : self.at], self.text), window_span)
+                hint = "give the alias before the window or after it."
+                raise QueryError(f"this input has two aliases, '{alias}' and '{second}'", second_span, hint)
+            alias, alias_span = alias or second, alias_span or second_span
+        return ParsedInput(name, alias, window, span, alias_span, window_span)
 
-    def alias(self) -> str | None:
-        """``[AS] name``, if one is next."""
-        if self.accept("AS"):
-            return self.name("an alias")
-        follows = self.word() in (*CLAUSES, *REFUSED, ",", "[", ".") or self.ended()
-        return None if follows else self.name("an alias")
+    def alias(self) -> tuple[str | None, Span | None]:
+        """``[AS] name``, if one is next, and its place."""
+        if not self.accept("AS") and (self.word() in (*CLAUSES, *REFUSED, ",", "[", ".", "WITH") or self.ended()):
+            return None, None
+        return self.name("an alias"), span_of([self.tokens[self.at - 1]], self.text)
 
     def name(self, what: str) -> str:
         """A plain or quoted name."""
         token = self.here()
         quoted = token.token_type == TokenType.IDENTIFIER
-        if self.ended() or not (quoted or token.text.isidentifier()):
-            if self.word() == "(":
-                hint = "register the inner query's result as a stream of its own."
-                raise self.error("subqueries are not supported", hint)
+        if self.ended() or self.word() in CLAUSES or not (quoted or token.text.isidentifier()):
+            if self.word() == "(" and what == "a stream or relation":
+                raise self.error("subqueries are not supported", NO_SUBQUERY)
             raise self.error(f"expected {what}" + ("" if self.ended() else f", not '{token.text}'"))
         return self.next().text
 
@@ -248,10 +262,7 @@ class _Statement:
             if clause in REFUSED:
                 self.refuse()
             if clause not in readers:
-                raise self.error(
-                    f"unexpected '{self.here().text}'",
-                    "the clauses are SELECT, FROM, WHERE, GROUP BY, HAVING, EMIT, SNAPSHOT or CHANGES, SYNC, OPTION.",
-                )
+                raise self.error(f"unexpected '{self.here().text}'", ORDER)
             field, reader = readers[clause]
             self.next()
             if field in found:
@@ -268,42 +279,45 @@ class _Statement:
             while not self.ended() and self.word() not in CLAUSES:
                 self.next()
             if self.at == start:
-                raise self.error("EMIT EVERY needs a duration", "such as EMIT EVERY 5 SECONDS.")
+                raise self.error("EMIT EVERY needs a duration", "write EMIT EVERY 5 SECONDS.")
             return Every(read_duration(self.tokens[start : self.at], self.text, "an EMIT period"))
         rules: dict[str, Emit] = {"SLIDE": OnSlide(), "ARRIVAL": OnArrival(), "TRIGGER": OnTrigger()}
-        return rules[self.choice("EMIT", tuple(rules), "EMIT ON SLIDE, ON ARRIVAL, ON TRIGGER or EVERY 5 SECONDS.")]
+        return rules[
+            self.choice("EMIT", tuple(rules), "write EMIT ON SLIDE, ON ARRIVAL, ON TRIGGER or EVERY 5 SECONDS.")
+        ]
 
     def sync(self) -> Sync:
         """The rule after SYNC."""
-        hint = "SYNC ON TIME, ON FULL, or ON WINDOW ID [MOD k]."
+        hint = "write SYNC ON TIME, ON FULL, ON WINDOW ID or ON WINDOW ID MOD 7."
         rule = self.choice("SYNC", ("TIME", "FULL", "WINDOW"), hint)
         if rule != "WINDOW":
             return OnTime() if rule == "TIME" else OnFull()
-        self.expect("ID", "after SYNC ON WINDOW")
+        self.expect("ID", "after SYNC ON WINDOW", hint)
         if not self.accept("MOD"):
             return OnWindowId()
-        number = self.here()
-        if self.ended() or not number.text.isdigit() or int(number.text) == 0:
-            raise self.error("MOD takes a positive whole number")
+        if not re.fullmatch("[0-9]*[1-9][0-9]*", self.word()):
+            raise self.error("MOD needs a positive whole number")
         return OnWindowId(int(self.next().text))
 
     def choice(self, clause: str, rules: tuple[str, ...], hint: str) -> str:
         """``ON rule``."""
-        self.expect("ON", f"after {clause}")
+        self.expect("ON", f"after {clause}", hint)
+        if self.ended():
+            raise self.error(f"{clause} ON needs a rule", hint)
         if self.word() not in rules:
-            raise self.error(f"unknown {clause} rule" + ("" if self.ended() else f" '{self.here().text}'"), hint)
+            raise self.error(f"unknown {clause} rule '{self.here().text}'", hint)
         return self.next().text.upper()
 
     def options(self) -> tuple[tuple[str, Value], ...]:
         """``(name = value, …)``."""
-        self.expect("(", "after OPTION")
+        self.expect("(", "after OPTION", "write OPTION (name = value).")
         found: dict[str, Value] = {}
         while True:
             at = span_of([self.here()], self.text)
             name = self.name("an option's name").lower()
             if name in found:
                 raise QueryError(f"option '{name}' is given twice", at)
-            self.expect("=", f"after option '{name}'")
+            self.expect("=", f"after option '{name}'", "write OPTION (name = value).")
             found[name] = self.option_value(name)
             if self.accept(")"):
                 return tuple(found.items())
@@ -311,15 +325,14 @@ class _Statement:
 
     def option_value(self, name: str) -> Value:
         """A word, a string, a whole number, or on and off."""
-        token = self.next()
-        if token.token_type == TokenType.STRING:
-            return token.text
+        sign = -1 if self.accept("-") else 1
+        if re.fullmatch(r"[0-9]+", self.word()):
+            return sign * int(self.next().text)
+        if re.fullmatch(r"[0-9]+\.?[0-9]*(E[+-]?[0-9]+)?", self.word()):
+            return sign * float(self.next().text)
         switches: dict[str, Value] = {"ON": True, "TRUE": True, "OFF": False, "FALSE": False}
-        if token.text.upper() in switches:
-            return switches[token.text.upper()]
-        if token.token_type == TokenType.NUMBER:
-            return int(token.text) if token.text.isdigit() else float(token.text)
-        if token.text.isidentifier():
-            return token.text
-        self.at -= 1
-        raise self.error(f"option '{name}' needs a value", "a word, a number, a quoted text, on or off.")
+        if self.word() in switches:
+            return switches[self.next().text.upper()]
+        if sign == 1 and (self.here().token_type == TokenType.STRING or self.word().isidentifier()):
+            return self.next().text
+        raise self.error(f"option '{name}' needs a value", "give it a word, a number, a quoted text, on or off.")

@@ -1,12 +1,24 @@
 """Constants: from their text to a value with the type that Spark gives them."""
 
 import decimal
+import math
 from datetime import date
 
 from joinfold.errors import UsageError
 from joinfold.logical.expressions import Expression, Literal
 from joinfold.timetext import duration_us, timestamp_us
-from joinfold.types import BIGINT, DATE, DOUBLE, INT, INTERVAL, MAX_PRECISION, TIMESTAMP, TIMESTAMP_NTZ, DataType
+from joinfold.types import (
+    BIGINT,
+    BINARY,
+    DATE,
+    DOUBLE,
+    INT,
+    INTERVAL,
+    MAX_PRECISION,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DataType,
+)
 from joinfold.types import decimal as decimal_type
 
 
@@ -14,7 +26,7 @@ def number_literal(text: str) -> Literal:
     """A number: INT, BIGINT, DECIMAL by its digits, or DOUBLE with an exponent."""
     try:
         if "e" in text.lower():
-            return Literal(float(text), DOUBLE)
+            return Literal(_finite(float(text), text), DOUBLE)
         if "." not in text and -(2**63) <= int(text) < 2**63:
             return Literal(int(text), INT if -(2**31) <= int(text) < 2**31 else BIGINT)
         exact = decimal.Decimal(text)
@@ -35,7 +47,9 @@ def negated(literal: Literal) -> Literal | None:
             return None
         case int() as value if literal.type.is_integer:
             return number_literal(str(-value))
-        case int() | float() | decimal.Decimal() as value if literal.type not in (TIMESTAMP, TIMESTAMP_NTZ):
+        case decimal.Decimal() as value:
+            return Literal(value.copy_negate(), literal.type)  # unary minus would round to the context's digits
+        case int() | float() as value if literal.type not in (TIMESTAMP, TIMESTAMP_NTZ):
             return Literal(-value, literal.type)
         case _:
             return None
@@ -47,6 +61,14 @@ def beside_decimal(side: Expression, other: Expression) -> Expression:
         exact = decimal.Decimal(side.value)
         return Literal(exact, decimal_type(len(exact.as_tuple().digits), 0))
     return side
+
+
+def binary_literal(digits: str) -> Literal:
+    """X'1F00'."""
+    try:
+        return Literal(bytes.fromhex(digits), BINARY)
+    except ValueError as error:
+        raise UsageError("a binary constant holds two hexadecimal digits a byte", "write X'1F00'.") from error
 
 
 def interval_literal(amount: str, unit: str) -> Literal:
@@ -65,3 +87,9 @@ def time_literal(text: str, type_: DataType) -> Literal | None:
         return Literal(date.fromisoformat(text), DATE)
     except ValueError as error:
         raise UsageError(f"'{text}' is not a date", "write it as DATE '2025-01-31'.") from error
+
+
+def _finite(number: float, text: str) -> float:
+    if math.isinf(number):
+        raise UsageError(f"the number {text} is too large for a DOUBLE")
+    return number

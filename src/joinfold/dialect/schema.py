@@ -1,10 +1,9 @@
 """Types and schemas as text: ``location STRING, ts TIMESTAMP, celsius DOUBLE``."""
 
 from sqlglot import exp
-from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token
 
-from joinfold.dialect.tokens import tokenize
+from joinfold.dialect.tokens import TYPES, parse_type, span_of, tokenize
 from joinfold.errors import UsageError
 from joinfold.types import DataType, Field, Schema, decimal
 
@@ -25,20 +24,26 @@ _NAMES = {
     exp.DType.TIMESTAMPLTZ: "TIMESTAMP",
     exp.DType.TIMESTAMPNTZ: "TIMESTAMP_NTZ",
 }
-_KNOWN = ", ".join(dict.fromkeys(_NAMES.values())) + ", DECIMAL(p, s)"
 
 
 def data_type(node: exp.Expr) -> DataType:
     """The type that sqlglot read."""
     kind = node.this
+    if node.args.get("collate"):
+        raise UsageError(f"a collation is not supported in '{node.sql(dialect='spark')}'", "leave COLLATE out.")
     if kind == exp.DType.DECIMAL:
-        sizes = [int(part.name) for part in node.expressions]
+        sizes = [int(part.name) for part in node.expressions if part.name.isdecimal()]
+        if len(sizes) != len(node.expressions) or len(sizes) > 2:
+            raise UsageError("a decimal is written DECIMAL(precision, scale)", "such as DECIMAL(10, 2).")
         precision, scale = (*sizes, *(10, 0)[len(sizes) :])
         if not 0 <= scale <= precision <= 38 or precision == 0:
-            raise UsageError(f"DECIMAL({precision}, {scale}) does not exist", "at most 38 digits, scale within them.")
+            raise UsageError(
+                f"DECIMAL({precision}, {scale}) does not exist",
+                "a decimal has at most 38 digits, its scale among them.",
+            )
         return decimal(precision, scale)
     if kind not in _NAMES:
-        raise UsageError(f"unknown type '{node.sql(dialect='spark')}'", f"the types are {_KNOWN}.")
+        raise UsageError(f"unknown type '{node.sql(dialect='spark')}'", f"the types are {TYPES}.")
     return DataType(_NAMES[kind])
 
 
@@ -55,16 +60,15 @@ def read_schema(text: str) -> Schema:
             words = []
         else:
             words.append(token)
-    fields = []
+    fields: list[Field] = []
     for column in columns:
         if len(column) < 2:
             raise UsageError(f"'{text}' is not a schema", hint)
-        name, start, end = column[0].text, column[1].start, column[-1].end + 1
-        try:
-            built = exp.DataType.build(text[start:end], dialect="spark")
-        except (ParseError, TokenError, ValueError) as error:
-            raise UsageError(
-                f"unknown type '{text[start:end]}' of column '{name}'", f"the types are {_KNOWN}."
-            ) from error
-        fields.append(Field(name, data_type(built)))
+        name, type_ = column[0].text, parse_type(column[1:], text)
+        if type_ is None:
+            written = span_of(column[1:], text).words
+            raise UsageError(f"unknown type '{written}' of column '{name}'", f"the types are {TYPES}.")
+        if name in [field.name for field in fields]:
+            raise UsageError(f"column '{name}' occurs twice in the schema '{text}'", "give each its own name.")
+        fields.append(Field(name, data_type(type_)))
     return Schema(tuple(fields))

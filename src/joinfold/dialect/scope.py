@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from joinfold.dialect.tokens import Fragment
-from joinfold.errors import QueryError, Span, UnknownNameError
+from joinfold.errors import QueryError, Span, UnknownNameError, suggestion
 from joinfold.logical.expressions import Column
 from joinfold.logical.query import Input
 from joinfold.names import find_name
@@ -28,7 +28,7 @@ class Scope:
         classes: list[set[tuple[str, str]]] = []
         for fragment in where:
             for left, right in _equated_columns(fragment):
-                columns = [self.column(side, fragment.span_of(side)) for side in (left, right)]
+                columns = [self.column(side, fragment) for side in (left, right)]
                 pair = {(column.input, column.name) for column in columns}
                 touched = [found for found in classes if found & pair]
                 classes = [found for found in classes if not found & pair] + [pair.union(*touched)]
@@ -36,20 +36,25 @@ class Scope:
 
     def input(self, alias: str, at: Span) -> Input:
         """The input of that alias."""
-        found = find_name(alias, (input_.alias for input_ in self.inputs))
+        aliases = [input_.alias for input_ in self.inputs]
+        found = find_name(alias, aliases)
         if not found:
-            aliases = [input_.alias for input_ in self.inputs]
+            hidden = [input_ for input_ in self.inputs if input_.source.name.lower() == alias.lower()]
+            if hidden:
+                hint = f"'{hidden[0].source.name}' is called '{hidden[0].alias}' in this query."
+                raise QueryError(f"unknown input '{alias}'", at, hint)
             raise UnknownNameError(f"input '{alias}'", alias, aliases, at, owner="The query")
         return next(input_ for input_ in self.inputs if input_.alias == found[0])
 
-    def column(self, node: exp.Column, at: Span) -> Column:
-        """The column that a (qualified) name means."""
+    def column(self, node: exp.Column, fragment: Fragment) -> Column:
+        """The column that a (qualified) name of the fragment means."""
+        at = fragment.span_of(node)
         qualifiers = [part.name for part in node.parts[:-1]]
         if len(qualifiers) > 1:
             hint = "a column is written alias.column; select nested fields before registering the stream."
             raise QueryError(f"'{'.'.join([*qualifiers, node.name])}' has too many parts", at, hint)
         if qualifiers:
-            input_ = self.input(qualifiers[0], at)
+            input_ = self.input(qualifiers[0], fragment.span_of(node.parts[0]))
             kind = "stream" if input_.source.is_stream else "relation"
             return self._column_of(input_, node.name, at, f"column '{node.name}' in {kind} '{input_.source.name}'")
         holders = [input_ for input_ in self.inputs if find_name(node.name, input_.source.schema.names)]
@@ -62,6 +67,11 @@ class Scope:
             hint = f"write {choices}, or make them equal in WHERE."
             raise QueryError(f"column '{node.name}' is ambiguous", at, hint)
         return columns[0]
+
+    def are_equal(self, left: Column, right: Column) -> bool:
+        """Whether WHERE makes two columns equal."""
+        pair = {(left.input, left.name), (right.input, right.name)}
+        return any(pair <= found for found in self.equal_columns)
 
     def columns(self, alias: str | None, at: Span) -> list[Column]:
         """All columns of one input, or of all."""
@@ -80,10 +90,13 @@ class Scope:
     def _unknown_anywhere(self, name: str, at: Span) -> Column:
         if any(input_.alias.lower() == name.lower() for input_ in self.inputs):
             raise QueryError(f"'{name}' is an input, not a column", at, f"write {name}.column.")
-        everything = [f"{input_.alias}.{column}" for input_ in self.inputs for column in input_.source.schema.names]
-        plain = {column.split(".", 1)[1]: column for column in everything}
-        near = find_name(name, plain)
-        raise UnknownNameError(f"column '{name}'", near[0] if near else name, everything, at, owner="The query")
+        columns = self.columns(None, at)
+        if len(self.inputs) == 1:
+            raise UnknownNameError(f"column '{name}'", name, [column.name for column in columns], at, owner="The query")
+        near = suggestion(name, [column.name for column in columns])
+        best = next((f"{column.input}.{column.name}" for column in columns if column.name == near), name)
+        written = [f"{column.input}.{column.name}" for column in columns]
+        raise UnknownNameError(f"column '{name}'", best, written, at, owner="The query")
 
 
 def _equated_columns(fragment: Fragment) -> list[tuple[exp.Column, exp.Column]]:

@@ -11,12 +11,13 @@ from joinfold.window import Window
 
 @dataclass(frozen=True, slots=True)
 class ParsedInput:
-    """An entry of FROM."""
+    """An entry of FROM; ``span`` is the place of its name."""
 
     name: str
     alias: str | None
     window: Window | None
     span: Span
+    alias_span: Span | None = None
     window_span: Span | None = None
 
 

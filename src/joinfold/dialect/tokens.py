@@ -4,6 +4,7 @@ The statement is read by `dialect.grammar`, token by token; sqlglot's parser is 
 every function left as it was called, so that names and places in the text survive for the binder.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -16,6 +17,10 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from joinfold.errors import QueryError, Span
 
+TYPES = (
+    "BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, "
+    "DECIMAL(p, s)"
+)
 OPENING = {TokenType.L_PAREN: ")", TokenType.L_BRACKET: "]", TokenType.L_BRACE: "}"}
 CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 
@@ -29,12 +34,37 @@ class _Expressions(Spark):
         STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
 
     class Parser(SparkParser):
-        """Spark's operators; CAST is the only function with a syntax of its own."""
+        """Spark's operators; CAST is the only function with a syntax of its own.
+
+        sqlglot remembers where words stand; calls, parentheses and intervals get their places here.
+        """
 
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {"CAST": SparkParser.FUNCTION_PARSERS["CAST"]}
         NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
         STRICT_CAST: ClassVar[bool] = True
+
+        def _parse_function(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+            return self._placed(self._curr, super()._parse_function(*args, **kwargs))
+
+        def _parse_paren(self) -> exp.Expr | None:
+            return self._placed(self._curr, super()._parse_paren())
+
+        def _parse_interval(self, *args: Any, **kwargs: Any) -> Any:
+            return self._placed(self._curr, super()._parse_interval(*args, **kwargs))
+
+        def _parse_window(self, this: exp.Expr | None, alias: bool = False) -> exp.Expr | None:
+            if isinstance(this, exp.Anonymous):  # before FILTER or OVER, if any
+                this.meta["end"] = self._prev.end
+            return super()._parse_window(this, alias)
+
+        def _warn_unsupported(self) -> None:
+            self.raise_error("Not an expression")  # sqlglot would log a warning and read a command
+
+        def _placed(self, first: Token, node: exp.Expr | None) -> exp.Expr | None:
+            if node is not None:
+                node.meta.update(start=first.start, end=self._prev.end)
+            return node
 
 
 _DIALECT = _Expressions()
@@ -51,6 +81,18 @@ class Fragment:
         """The expression with an alias."""
         return Fragment(exp.alias_(self.tree, name, quoted=True), self.span)
 
+    @property
+    def is_star(self) -> bool:
+        """Whether it stands for several columns: ``*`` or ``alias.*``, with nothing behind."""
+        star = self.tree.this if isinstance(self.tree, exp.Column) else self.tree
+        return isinstance(star, exp.Star) and not any(star.args.values())
+
+    @property
+    def name_span(self) -> Span:
+        """The place of the alias, or of everything where there is none."""
+        alias = self.tree.args.get("alias") if isinstance(self.tree, exp.Alias) else None
+        return self.span if alias is None else self.span_of(alias)
+
     def span_of(self, node: exp.Expr) -> Span:
         """The text of a node: from its first word to its last that have a place; else the whole fragment."""
         placed = [part.meta for part in node.walk() if "start" in part.meta]
@@ -65,8 +107,7 @@ def tokenize(text: str) -> list[Token]:
     try:
         return _DIALECT.tokenize(text)
     except TokenError as error:
-        at = _unclosed_quote(text)
-        raise QueryError("a string or quoted name does not end", at, "close the quote.") from error
+        raise _unread(text) from error
 
 
 def span_of(tokens: Sequence[Token], text: str) -> Span:
@@ -78,13 +119,25 @@ def parse_expression(tokens: Sequence[Token], text: str) -> Fragment:
     """One expression, possibly with an alias, from a slice of a query's tokens."""
     span = span_of(tokens, text)
     try:
-        trees = _DIALECT.parser().parse(list(tokens), text)
+        trees = _DIALECT.parser().parse_into(exp.Expr, list(tokens), text)
     except ParseError as error:
-        raise QueryError(*_explained(error, span)) from error
-    tree = trees[0]
-    if tree is None or len(trees) != 1:
-        raise QueryError("this is not an expression", span)
-    return Fragment(tree, span)
+        raise _explained(error, tokens, text) from error
+    except RecursionError as error:
+        raise QueryError("this expression is nested too deeply", span) from error
+    match trees:
+        case [exp.Expr() as tree]:
+            return Fragment(tree, span)
+        case _:
+            raise QueryError("this is not an expression", span)
+
+
+def parse_type(tokens: Sequence[Token], text: str) -> exp.Expr | None:
+    """The type that the tokens name; None if they name none, or more."""
+    try:
+        (tree,) = _DIALECT.parser().parse_into(exp.DataType, list(tokens), text)
+    except ParseError:
+        return None
+    return tree
 
 
 def read_expression(text: str) -> Fragment:
@@ -95,34 +148,52 @@ def read_expression(text: str) -> Fragment:
     return parse_expression(tokens, text)
 
 
-def _explained(error: ParseError, span: Span) -> tuple[str, Span]:
+def _explained(error: ParseError, tokens: Sequence[Token], text: str) -> QueryError:
+    """What sqlglot complains of, in words that name no part of sqlglot."""
     detail = error.errors[0]
-    line_start = 0
-    for _ in range((detail["line"] or 1) - 1):
-        line_start = span.text.index("\n", line_start) + 1
-    highlight = detail["highlight"] or " "
-    end = line_start + (detail["col"] or 1)
-    start = max(end - len(highlight), 0)
+    place = (detail["line"], detail["col"])
+    token = next((token for token in tokens if (token.line, token.col) == place), tokens[-1])
+    at = span_of([token], text)
     description = str(detail["description"])
     if description.startswith("Required keyword"):
-        message = f"something is missing after '{highlight}'"
-    elif description.startswith("Expecting"):
-        message = f"expected '{description.removeprefix('Expecting ')}' after '{highlight}'"
-    else:
-        message = f"unexpected '{highlight}'"
-    return message, Span(span.text, start, end)
+        return QueryError(f"something is missing after '{at.words}'", at)
+    if description.startswith("Expecting "):
+        return QueryError(f"expected '{description.removeprefix('Expecting ')}' after '{at.words}'", at)
+    if description.startswith("Expected END"):
+        return QueryError("this CASE has no END", at, "write CASE WHEN … THEN … ELSE … END.")
+    if description.startswith(("Expected TYPE", "Expected type")):
+        return QueryError(f"unknown type '{at.words}'", at, f"the types are {TYPES}.")
+    if description.startswith("Expected AS after CAST"):
+        return QueryError("this CAST has no type", at, "write CAST(… AS type).")
+    return QueryError(f"unexpected '{at.words}'", at)
 
 
-def _unclosed_quote(text: str) -> Span:
-    quote: str | None = None
-    opened = position = 0
+def _unread(text: str) -> QueryError:
+    """The quote or comment that is still open where the text ends, or else what stands between X and its quotes."""
+    opened, position, depth = 0, 0, 0
+    closing: str | None = None
     while position < len(text):
-        char = text[position]
-        if quote is None and char in "'\"`":
-            quote, opened = char, position
-        elif quote is not None and char == "\\" and quote != "`":
+        pair = text[position : position + 2]
+        if closing is None:
+            opened = position
+            closing = {"--": "\n", "/*": "*/"}.get(pair) or (pair[0] if pair[0] in "'\"`" else None)
+            position += len(closing) if closing == "*/" else 1
+        elif pair[0] == "\\" and closing in "'\"":
+            position += 2
+        elif pair == "/*" == closing[::-1]:  # comments nest
+            position += 2
+            depth += 1
+        elif text.startswith(closing, position):
+            position += len(closing)
+            closing = None if depth == 0 else closing
+            depth = max(depth - 1, 0)
+        else:
             position += 1
-        elif char == quote:
-            quote = None
-        position += 1
-    return Span(text, opened, min(opened + 12, len(text)))
+    if closing is None:
+        wrong = re.search(r"\bx(['\"])(?![0-9a-f]*\1).*?\1", text, flags=re.IGNORECASE | re.DOTALL)
+        at = Span(text, *wrong.span()) if wrong else None
+        return QueryError("a binary constant holds hexadecimal digits", at, "write X'1F00'.")
+    at = Span(text, opened, opened + len(text[opened : opened + 12].split("\n")[0]))
+    if closing == "*/":
+        return QueryError("a comment does not end", at, "close it with */.")
+    return QueryError("a string or quoted name does not end", at, "close the quote.")

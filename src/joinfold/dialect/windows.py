@@ -4,35 +4,53 @@ from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from joinfold.dialect.tokens import span_of
+from joinfold.dialect.tokens import span_of, tokenize
 from joinfold.errors import QueryError, Span, UsageError
 from joinfold.timetext import duration_us, timestamp_us
 from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
 
 FORMS = (
-    "[10 MINUTE SLIDE 1 MINUTE], [TUMBLE 10 MINUTE], [10 MINUTE], [ROWS 100 SLIDE 10], "
+    "write [10 MINUTE SLIDE 1 MINUTE], [TUMBLE 10 MINUTE], [10 MINUTE], [ROWS 100 SLIDE 10], "
     "[PARTITION BY k ROWS 5], [RANGE 5 MINUTE SLIDE 100 ROWS], [UNBOUNDED] or [FROM TIMESTAMP '2025-01-01']."
 )
 
 
 def parse_window(tokens: Sequence[Token], span: Span) -> Window:
     """The window that the tokens between ``[`` and ``]`` describe; ``span`` includes the brackets."""
-    return _WindowText(tokens, span).read()
+    try:
+        return _WindowText(tokens, span).read()
+    except UsageError as error:
+        raise QueryError(error.message, span, error.hint) from error
 
 
-def read_duration(tokens: Sequence[Token], text: str, what: str) -> int:
-    """A positive duration such as ``10 SECONDS``."""
+def partition_span(window: Span, column: str) -> Span:
+    """Where a window's text names a column that it is partitioned by."""
+    tokens = tokenize(window.words)
+    named = next(token for token in tokens[2:] if token.text == column)
+    return Span(window.text, window.start + named.start, window.start + named.end + 1)
+
+
+def read_duration(tokens: Sequence[Token], text: str, what: str, units: tuple[str, ...] = ("SECOND",)) -> int:
+    """A positive duration such as ``10 SECONDS``; ``units`` are suggested where there is none."""
     span = span_of(tokens, text)
     negative = tokens[0].token_type == TokenType.DASH
     words = " ".join(token.text for token in tokens)
     if negative or all(token.text == "0" for token in tokens[::2]):
-        raise QueryError(f"{what} must be positive, not '{span.text[span.start : span.end]}'", span)
-    if len(tokens) == 1 and tokens[0].text.isdigit():
-        raise QueryError(f"{what} needs a unit", span, f"such as {words} SECONDS.")
+        raise QueryError(f"{what} must be positive, not '{span.words}'", span)
+    if len(tokens) == 1 and _is_number(tokens[0]):
+        raise QueryError(f"{what} needs a unit", span, f"write {' or '.join(f'{words} {unit}' for unit in units)}.")
+    for token in tokens[2::2]:  # 1 HOUR 30 MINUTES, and not 1 HOUR SLIDING 30 MINUTES
+        if not _is_number(token):
+            hint = "a duration is numbers and units, such as 1 HOUR 30 MINUTE; in a window SLIDE or START may follow."
+            raise QueryError(f"unexpected '{token.text}'", span_of([token], text), hint)
     try:
         return duration_us(words)
     except UsageError as error:
         raise QueryError(error.message, span, error.hint) from error
+
+
+def _is_number(token: Token) -> bool:
+    return token.token_type == TokenType.NUMBER
 
 
 class _WindowText:
@@ -60,18 +78,27 @@ class _WindowText:
         match words:
             case ["UNBOUNDED"] | ["WINDOW", "UNTIL", "NOW"]:
                 return Landmark()
+            case ["UNBOUNDED", *_]:
+                hint = "an unbounded window holds all rows so far, and neither ends nor slides."
+                raise QueryError("nothing may follow UNBOUNDED", self._at(self.tokens[1:]), hint)
             case ["FROM", "TIMESTAMP", _]:
                 return Landmark(self._timestamp(self.tokens[2]))
+            case ["FROM", *_]:
+                raise QueryError("FROM needs a timestamp", self.span, "write [FROM TIMESTAMP '2025-01-01'].")
             case ["PARTITION BY", *_]:
                 return self._partitioned()
             case ["TUMBLE", *_]:
-                size_us = self._duration(self.tokens[1:], "a window's size")
+                size, slide = self._split(self.tokens[1:])
+                if slide is not None:
+                    hint = "it slides by its size; leave out TUMBLE or SLIDE."
+                    raise QueryError("TUMBLE takes no SLIDE", self._at(self.tokens[1 + len(size) :]), hint)
+                size_us = self._duration(size, "a window's size")
                 return Sliding(size_us, size_us)
             case ["ROWS", *_]:
                 return self._rows()
             case ["RANGE" | "WINDOW", *_]:
                 return self._range(self.tokens[1:])
-            case [first, *_] if first.isdigit() or first == "-":
+            case [first, *_] if first == "-" or _is_number(self.tokens[0]):
                 return self._range(self.tokens)
             case _:
                 raise QueryError(f"'{self.tokens[0].text}' does not begin a window", self._at(self.tokens[:1]), FORMS)
@@ -95,23 +122,27 @@ class _WindowText:
             return Continuous(size_us)
         if self._words(slide)[-1] in ("ROW", "ROWS"):
             return RangeByRows(size_us, self._count(slide, "a window's slide"))
-        return Sliding(size_us, self._duration(slide, "a window's slide"))
+        return Sliding(size_us, self._duration(slide, "a window's slide", ("SECOND", "ROWS")))
 
     def _partitioned(self) -> Window:
         words = self._words(self.tokens)
         if "ROWS" not in words:
-            raise QueryError("PARTITION BY needs ROWS n after its columns", self.span, "[PARTITION BY k ROWS 5]")
+            hint = "write [PARTITION BY k ROWS 5]."
+            raise QueryError("PARTITION BY needs ROWS after its columns", self.span, hint)
         split = words.index("ROWS")
         columns, commas = self.tokens[1:split:2], self.tokens[2:split:2]
         fits = columns and all(token.text == "," for token in commas) and len(columns) == len(commas) + 1
         if not fits or not all(
             token.token_type == TokenType.IDENTIFIER or token.text.isidentifier() for token in columns
         ):
-            raise QueryError("PARTITION BY takes columns separated by commas", self.span, "[PARTITION BY k ROWS 5]")
+            at = self._at(self.tokens[1:split] or self.tokens)
+            hint = "write [PARTITION BY k ROWS 5] or [PARTITION BY k, l ROWS 5]."
+            raise QueryError("PARTITION BY takes names of columns, separated by commas", at, hint)
         size, slide = self._split(self.tokens[split + 1 :])
         if slide is not None:
             hint = "it moves at every row; leave SLIDE out."
-            raise QueryError("a window with PARTITION BY takes no SLIDE", self._at(slide), hint)
+            at = self._at(self.tokens[split + 1 + len(size) :])
+            raise QueryError("a window with PARTITION BY takes no SLIDE", at, hint)
         return PartitionedRows(tuple(token.text for token in columns), self._count(size, "a window's size"))
 
     def _take_start(self) -> None:
@@ -120,7 +151,8 @@ class _WindowText:
             split = words.index("START")
             clause = self.tokens[split:]
             if len(clause) != 3 or words[split + 1] != "TIMESTAMP":
-                raise QueryError("START needs a timestamp", self._at(clause), "START TIMESTAMP '2025-01-01 00:00:07'.")
+                hint = "write START TIMESTAMP '2025-01-01 00:00:07'."
+                raise QueryError("START needs a timestamp", self._at(clause), hint)
             self.start_us = self._timestamp(clause[2])
             self.start_span = self._at(clause)
             self.tokens = self.tokens[:split]
@@ -132,28 +164,30 @@ class _WindowText:
             return tokens, None
         split = words.index("SLIDE")
         if split + 1 == len(tokens):
-            raise QueryError("SLIDE needs a duration or a number of rows", self._at(tokens[split:]))
+            hint = "write SLIDE 1 MINUTE or SLIDE 100 ROWS."
+            raise QueryError("SLIDE needs a duration or a number of rows", self._at(tokens[split:]), hint)
         return tokens[:split], tokens[split + 1 :]
 
-    def _duration(self, tokens: list[Token], what: str) -> int:
+    def _duration(self, tokens: list[Token], what: str, units: tuple[str, ...] = ("SECOND",)) -> int:
         if not tokens:
             raise QueryError(f"{what} is missing", self.span, FORMS)
-        return read_duration(tokens, self.span.text, what)
+        return read_duration(tokens, self.span.text, what, units)
 
     def _count(self, tokens: list[Token], what: str) -> int:
         if not tokens:
             raise QueryError(f"{what} is missing", self.span, FORMS)
         number = tokens[1] if self._negative(tokens) and len(tokens) > 1 else tokens[0]
         rest = self._words(tokens[tokens.index(number) + 1 :])
-        if not number.text.isdigit() or rest not in ([], ["ROW"], ["ROWS"]):
-            raise QueryError(f"{what} in rows is a whole number", self._at(tokens), FORMS)
+        at = self._at(tokens)
+        if not (_is_number(number) and number.text.isdecimal()) or rest not in ([], ["ROW"], ["ROWS"]):
+            raise QueryError(f"{what} in rows is a whole number, not '{at.words}'", at, FORMS)
         if self._negative(tokens) or int(number.text) == 0:
-            raise QueryError(f"{what} must be positive", self._at(tokens))
+            raise QueryError(f"{what} must be positive, not '{at.words}'", at)
         return int(number.text)
 
     def _timestamp(self, token: Token) -> int:
         if token.token_type != TokenType.STRING:
-            raise QueryError("a timestamp is written in quotes", self._at([token]), "TIMESTAMP '2025-01-01'.")
+            raise QueryError("a timestamp is written in quotes", self._at([token]), "write TIMESTAMP '2025-01-01'.")
         try:
             return timestamp_us(token.text)
         except UsageError as error:

@@ -44,12 +44,13 @@ def query_text(query: LogicalQuery) -> str:
     if query.where:
         lines.append("WHERE " + " AND ".join(_within(part, AND) for part in query.where))
     if query.groups:
-        lines.append("GROUP BY " + ", ".join(expression_text(group) for group in query.groups))
+        lines.append("GROUP BY " + ", ".join(_group_text(query, i) for i in range(len(query.groups))))
     if query.having is not None:
         lines.append("HAVING " + expression_text(query.expanded(query.having)))
     lines += [rule for rule in (emit_text(query), sync_text(query)) if rule]
     if query.options:
-        lines.append("OPTION (" + ", ".join(f"{name} = {_option_text(value)}" for name, value in query.options) + ")")
+        options = (f"{identifier_text(name)} = {_option_text(value)}" for name, value in query.options)
+        lines.append(f"OPTION ({', '.join(options)})")
     return "\n".join(lines)
 
 
@@ -206,6 +207,14 @@ def _within(expression: Expression, precedence: int) -> str:
     return text if own >= precedence else f"({text})"
 
 
+def _group_text(query: LogicalQuery, index: int) -> str:
+    """A group as written; an integer would be read as a position, so it is given as the position it has."""
+    group = query.groups[index]
+    if isinstance(group, Literal) and group.type.is_integer:
+        return str([output.expression for output in query.outputs].index(GroupValue(index, group.type)) + 1)
+    return expression_text(group)
+
+
 def _output_text(query: LogicalQuery, output: Output, position: int) -> str:
     expression = query.expanded(output.expression)
     named = "" if default_name(expression, position) == output.name else f" AS {identifier_text(output.name)}"
@@ -216,5 +225,6 @@ def _option_text(value: Value) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, str):
-        return value if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) else string_text(value)
+        plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) and value.upper() not in ("ON", "OFF", "TRUE", "FALSE")
+        return value if plain else string_text(value)
     return str(value)

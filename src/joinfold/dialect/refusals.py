@@ -1,0 +1,94 @@
+"""What the language leaves out or does not define, in words: the messages and hints of the expression binder."""
+
+from sqlglot import exp
+
+from joinfold.algebra import AGGREGATES
+from joinfold.logical.expressions import Expression, Literal, inputs_read
+from joinfold.logical.functions import FUNCTIONS
+from joinfold.logical.sql import expression_text
+from joinfold.types import DATE, INT, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType, castable, common_type
+
+NO_SUBQUERY = "register the inner query's result as a stream or relation of its own."
+NO_STAR = "COUNT(*) counts combinations; name the columns elsewhere."
+
+INSTEAD: dict[type[exp.Expr], str] = {
+    exp.RegexpLike: "use LIKE, CONTAINS, STARTSWITH or ENDSWITH.",
+    exp.ILike: "use LOWER(x) LIKE 'pattern'.",
+    exp.NullSafeEQ: "use =; a NULL key joins nothing.",
+    exp.Tuple: "compare column by column: a.x = b.x AND a.y = b.y.",
+    exp.Bracket: "select the elements of arrays and maps before registering the stream.",
+    exp.Dot: "select nested fields before registering the stream.",
+    exp.IntDiv: "use FLOOR(x / y).",
+    exp.Any: "connect the cases with OR.",
+    exp.All: "connect the cases with AND.",
+}
+
+COMPARISONS = ("=", "<>", "<", "<=", ">", ">=", "in")
+
+_READ = {"this", "expression", "expressions", "negate"}
+_ALSO_READ: dict[type[exp.Expr], set[str]] = {
+    exp.Between: {"low", "high"},
+    exp.Case: {"ifs", "default"},
+    exp.Cast: {"to"},
+    exp.Column: {"table", "db", "catalog"},
+    exp.Div: {"safe", "typed"},
+    exp.DPipe: {"safe"},
+    exp.If: {"true", "false"},
+    exp.In: {"query"},
+    exp.Interval: {"unit"},
+    exp.Literal: {"is_string"},
+    exp.Select: set(exp.Select.arg_types),
+    exp.Subquery: set(exp.Subquery.arg_types),
+    exp.Window: set(exp.Window.arg_types),
+}
+
+
+def unread(node: exp.Expr) -> list[str]:
+    """What sqlglot read with the node and no binder looks at: SYMMETRIC, EXCEPT, FORMAT and their like."""
+    read = _READ | _ALSO_READ.get(type(node), set())
+    return [name for name, value in node.args.items() if value and name not in read]
+
+
+def mismatch(function: str, arguments: tuple[Expression, ...]) -> tuple[str, str | None]:
+    """Why a call has no type, and what to do about it."""
+    types, entry = tuple(argument.type for argument in arguments), FUNCTIONS[function]
+    usage = f"it is used as {entry.usage}."
+    if function in COMPARISONS:
+        strangers = [other for other in arguments[1:] if common_type(types[0], other.type) is None]
+        if strangers:
+            return _incomparable(function, arguments[0], strangers[0]), _cast(arguments[0], strangers[0])
+    if entry.is_operator and len(types) == 2 and types[0] != types[1]:
+        usage = _cast(*arguments) or usage
+    return _undefined(f"'{function.upper()}'" if entry.is_operator else function.upper(), types), usage
+
+
+def aggregate_mismatch(function: str, types: tuple[DataType, ...]) -> tuple[str, str]:
+    """Why an aggregate is not defined for arguments of these types, and how it is used."""
+    aggregate = AGGREGATES[function]
+    usage = f"{function.upper()}({', '.join('yx'[-aggregate.arities[-1] :])})"
+    numbers = " with numbers" if aggregate.accepts((INT,) * len(types)) else ""
+    usage = "COUNT(*) or COUNT(x)" if function == "count" else usage + numbers
+    return _undefined(function.upper(), types), f"it is used as {usage}."
+
+
+def _undefined(word: str, types: tuple[DataType, ...]) -> str:
+    return f"{word} is not defined for {' and '.join(map(str, types))}" if types else f"{word} needs an argument"
+
+
+def _incomparable(function: str, left: Expression, right: Expression) -> str:
+    readers = inputs_read(left), inputs_read(right)
+    if function == "=" and all(readers) and readers[0] != readers[1]:
+        sides = " and ".join(f"{expression_text(side)} is {side.type}" for side in (left, right))
+        return f"the types of a join key differ: {sides}"
+    return f"{left.type} and {right.type} cannot be compared"
+
+
+def _cast(left: Expression, right: Expression) -> str | None:
+    """How to give two expressions one type, if a cast can."""
+    for side, other in ((left, right), (right, left)):
+        if isinstance(side, Literal) and side.type == STRING and other.type in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
+            return f"write {other.type} {expression_text(side)}."
+    for side, other in ((left, right), (right, left)):
+        if castable(side.type, other.type):
+            return f"cast one side: CAST({expression_text(side)} AS {other.type})."
+    return None

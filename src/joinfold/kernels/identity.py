@@ -1,0 +1,135 @@
+"""Dense ids for sparse values: int64 → 0, 1, 2, … in order of first appearance, and back.
+
+Keys and groups live in arrays that their ids index. The table is open addressing with linear probing, at
+most half full; a place holds a value beside its id + 1, so one cache line answers. A table never forgets.
+
+Kernels cannot make their arrays longer: they stop where there is no room and say how far they came, and ``IdTable``
+grows the arrays and calls them again from there.
+"""
+
+import numpy as np
+
+from joinfold.kernels.compiling import Ids, Integers, kernel, part, readable
+
+FACTOR_1 = np.uint64(0xFF51AFD7ED558CCD)
+FACTOR_2 = np.uint64(0xC4CEB9FE1A85EC53)
+HALF = np.uint64(32)
+
+
+class IdTable:
+    """Which id each int64 has, and which value each id stands for."""
+
+    def __init__(self, room: int = 64) -> None:
+        assert room > 0
+        self.places = np.zeros((_capacity_for(room), 2), np.int64)
+        self._value_of_id = np.empty(room, np.int64)
+        self.size = np.zeros(1, np.int64)
+
+    def __len__(self) -> int:
+        return int(self.size[0])
+
+    @property
+    def values(self) -> Integers:
+        """The value of each id, int64[ids]."""
+        return self._value_of_id[: len(self)]
+
+    @property
+    def bytes_held(self) -> int:
+        """The memory of its arrays."""
+        return self.places.nbytes + self._value_of_id.nbytes
+
+    def intern(self, values: Integers) -> Ids:
+        """The ids int32[n] of values int64[n]; new values get the next ids in order. Cost: O(n)."""
+        values = readable(values, np.int64)
+        ids = np.empty(values.size, np.int32)
+        done = 0
+        while True:
+            done = intern_ints(self.places, self._value_of_id, self.size, values, ids, done)
+            if done == values.size:
+                return ids
+            self.reserve(1)
+
+    def intern_pairs(self, first: Ids, second: Ids) -> Ids:
+        """The ids int32[n] of pairs of int32[n]. Cost: O(n)."""
+        return self.intern(packed(first, second))
+
+    def pairs(self) -> tuple[Ids, Ids]:
+        """Both halves of the value of each id, for a table of pairs: (int32[ids], int32[ids])."""
+        return (self.values >> 32).astype(np.int32), self.values.astype(np.int32)
+
+    def reserve(self, more: int) -> None:
+        """Make room for so many new values. Cost: O(ids), seldom: room doubles."""
+        needed = len(self) + more
+        if needed <= self._value_of_id.size:
+            return
+        room = max(needed, 2 * self._value_of_id.size)
+        grown = np.empty(room, np.int64)
+        grown[: len(self)] = self.values
+        self._value_of_id = grown
+        self.places = np.zeros((_capacity_for(room), 2), np.int64)
+        _fill_places(self.places, self.values)
+
+    @property
+    def arrays(self) -> tuple[Integers, Integers, Integers]:
+        """What ``id_of`` works on: places int64[capacity, 2], value of id int64[room], size int64[1]."""
+        return self.places, self._value_of_id, self.size
+
+
+def packed(first: Ids, second: Ids) -> Integers:
+    """Pairs of int32[n] as int64[n]: the first in the high word. Cost: O(n)."""
+    return (np.asarray(first, np.int64) << 32) | np.asarray(second, np.int32).view(np.uint32)
+
+
+def _capacity_for(room: int) -> int:
+    return 1 << (2 * room - 1).bit_length()
+
+
+@part
+def place_of(places: Integers, value: int) -> np.uint64:
+    """The place in int64[capacity, 2] that holds a value, or the empty one that it belongs in. Cost: O(1)."""
+    limit = np.uint64(places.shape[0] - 1)
+    mixed = np.uint64(value)
+    mixed = (mixed ^ (mixed >> HALF)) * FACTOR_1  # a double that is whole has only zeros in its low bits
+    mixed = (mixed ^ (mixed >> HALF)) * FACTOR_2
+    place = (mixed >> HALF) & limit
+    while places[place, 1] != 0 and places[place, 0] != value:
+        place = (place + np.uint64(1)) & limit
+    return place
+
+
+@part
+def id_of(places: Integers, value_of_id: Integers, size: Integers, value: int) -> int:
+    """The id of a value, a new one where it has none: then ``value_of_id`` must have room. Cost: O(1)."""
+    place = place_of(places, value)
+    if places[place, 1] == 0:
+        value_of_id[size[0]] = value
+        size[0] += 1
+        places[place, 0] = value
+        places[place, 1] = size[0]
+    identity: int = places[place, 1] - 1
+    return identity
+
+
+@kernel
+def intern_ints(places: Integers, value_of_id: Integers, size: Integers, values: Integers, ids: Ids, done: int) -> int:
+    """Write the ids of ``values`` int64[n] from ``done`` on into ids int32[n] until there is no room for a new one.
+
+    The table is places int64[capacity, 2], value_of_id int64[room] and size int64[1]. Gives how many values
+    are done. Cost: O(1) for each.
+    """
+    for row in range(done, values.size):
+        if size[0] == value_of_id.size:
+            place = place_of(places, values[row])
+            if places[place, 1] == 0:
+                return row
+        ids[row] = id_of(places, value_of_id, size, values[row])
+    return values.size
+
+
+@kernel
+def _fill_places(places: Integers, value_of_id: Integers) -> None:
+    """Enter values int64[ids] into empty places int64[capacity, 2]. Cost: O(ids)."""
+    for identity in range(value_of_id.size):
+        place = place_of(places, value_of_id[identity])
+        places[place, 0] = value_of_id[identity]
+        places[place, 1] = identity + 1

@@ -1,0 +1,261 @@
+"""Slots by key and group, the slots of a key side by side: a *slab*.
+
+A probe with a key reads all of its slots in order, which is what memory is quick at, so slabs are contiguous pieces
+of one pool and not chains::
+
+    slabs   key 0 ─▶ start 0, length 3, capacity 4      key 1 ─▶ start 6, length 1, capacity 1
+    pool    │ g7 │ g2 │ g5 │    │ ×  │ ×  │ g2 │          × a slab that moved away when it was full
+
+A full slab moves to the end of the pool with twice the capacity. When the pool is full, slabs move into a new
+one, in the order of their keys and without what is dead between them; one that is at most a quarter full
+gives capacity back. Copies per insertion are O(1) amortised.
+
+A slot is found by scanning a short slab. A long one has an index beside it: places ``2·start`` to
+``2·(start + capacity)`` of ``probes`` are an open-addressing table of positions within the slab, so a key with very
+many groups costs no more per slot than many keys with few.
+
+In all kernels: slabs int64[K, 3] (start, length, capacity), gids int32[P], ints int64[P, I], dds float64[P, 2·F],
+probes int32[2·P], or [0] while every slab is short, usage int64[2] (slots of the pool that are given away, slots
+in use).
+"""
+
+import numpy as np
+
+from joinfold.kernels.compiling import Doubles, Ids, Integers, kernel, part
+
+START, LENGTH, CAPACITY = 0, 1, 2
+TAIL, LIVE = 0, 1
+SHORT = 64  # slots that are scanned sooner than a second cache line is fetched
+LEAST_ROOM = 16
+SPARSE = 8  # a pool with fewer than one live slot in so many gives memory back
+
+FACTOR = -7046029254386353131  # 2^64 over the golden ratio; products wrap around
+HALF = 32
+
+
+class Slabs:
+    """The arrays of a set of slots, with ``int_columns`` integers and ``dd_columns`` double-doubles in each."""
+
+    def __init__(self, int_columns: int, dd_columns: int) -> None:
+        self.slabs = np.zeros((0, 3), np.int64)
+        self.usage = np.zeros(2, np.int64)
+        self._allocate(LEAST_ROOM, int_columns, dd_columns, indexed=False)
+
+    def _allocate(self, room: int, int_columns: int, dd_columns: int, indexed: bool) -> None:
+        self.gids = np.empty(room, np.int32)
+        self.ints = np.empty((room, int_columns), np.int64)
+        self.dds = np.empty((room, 2 * dd_columns), np.float64)
+        self.probes = np.zeros(2 * room if indexed else 0, np.int32)
+
+    @property
+    def live(self) -> int:
+        """How many slots are in use."""
+        return int(self.usage[LIVE])
+
+    @property
+    def longest(self) -> int:
+        """The length of the longest slab now. Cost: O(keys)."""
+        return int(self.slabs[:, LENGTH].max(initial=0))
+
+    @property
+    def bytes_held(self) -> int:
+        """The memory of all arrays."""
+        return sum(array.nbytes for array in (self.slabs, self.gids, self.ints, self.dds, self.probes))
+
+    def cover_keys(self, kid: Ids) -> None:
+        """Make sure that every key id has a slab, if only an empty one. Cost: O(n), seldom O(keys)."""
+        needed = int(kid.max(initial=-1)) + 1
+        if needed > len(self.slabs):
+            grown = np.zeros((max(needed, 2 * len(self.slabs)), 3), np.int64)
+            grown[: len(self.slabs)] = self.slabs
+            self.slabs = grown
+
+    def positions(self, kid: int) -> range:
+        """Where the slots of a key are in the pool."""
+        if kid >= len(self.slabs):
+            return range(0)
+        start, length, _ = self.slabs[kid].tolist()
+        return range(start, start + length)
+
+    def make_room(self, kid: int) -> None:
+        """Make sure that the slab of a key can take one more slot. Cost: O(keys + pool), amortised O(1) per slot."""
+        self._compact(at_least=2 * int(self.slabs[kid, CAPACITY]) + 1)
+
+    def give_back(self) -> None:
+        """Return memory to the system if most of the pool is not in use. Cost: O(1), seldom O(keys + pool)."""
+        if self.usage[TAIL] > max(1024, len(self.slabs), SPARSE * self.live):
+            self._compact(at_least=0)
+
+    def _compact(self, at_least: int) -> None:
+        capacities = np.empty(len(self.slabs), np.int64)
+        compact_capacities(self.slabs, capacities)
+        capacity = int(capacities.sum())
+        old = (self.gids, self.ints, self.dds)
+        longest = max(2 * int(self.slabs[:, CAPACITY].max(initial=0)), at_least)
+        self._allocate(
+            max(LEAST_ROOM, capacity + capacity // 2 + 2 * at_least),
+            self.ints.shape[1],
+            self.dds.shape[1] // 2,
+            indexed=longest > SHORT,
+        )
+        move_slabs(self.slabs, capacities, *old, self.gids, self.ints, self.dds, self.probes)
+        self.usage[TAIL] = capacity
+
+
+@part
+def find(slabs: Integers, gids: Ids, probes: Ids, kid: int, gid: int) -> int:
+    """The position of a slot in the pool, −1 if there is none. Cost: O(1), at most a scan of ``SHORT`` slots."""
+    start, length, capacity = slabs[kid, START], slabs[kid, LENGTH], slabs[kid, CAPACITY]
+    if capacity <= SHORT:
+        found = np.int32(-1)
+        slab = gids[start : start + length]
+        for offset in range(slab.size):  # to the end, without a branch: so it runs over vectors
+            found = max(found, np.int32(offset) if slab[offset] == gid else np.int32(-1))
+        return start + found if found >= 0 else -1
+    held = probes[_place_of(gids, probes, start, capacity, gid)]
+    return start + held - 1 if held else -1
+
+
+@part
+def append(
+    slabs: Integers, gids: Ids, ints: Integers, dds: Doubles, probes: Ids, usage: Integers, kid: int, gid: int
+) -> int:
+    """The position of a new slot of zeros for a group that the key has not; −1 if there is no room. Cost: O(1)."""
+    if slabs[kid, LENGTH] == slabs[kid, CAPACITY] and not _double(slabs, gids, ints, dds, probes, usage, kid):
+        return -1
+    start, capacity = slabs[kid, START], slabs[kid, CAPACITY]
+    position: int = start + slabs[kid, LENGTH]
+    slabs[kid, LENGTH] += 1
+    usage[LIVE] += 1
+    gids[position] = gid
+    for column in range(ints.shape[1]):
+        ints[position, column] = 0
+    for column in range(dds.shape[1]):
+        dds[position, column] = 0.0
+    if capacity > SHORT:
+        probes[_place_of(gids, probes, start, capacity, gid)] = position - start + 1
+    return position
+
+
+@part
+def remove(
+    slabs: Integers, gids: Ids, ints: Integers, dds: Doubles, probes: Ids, usage: Integers, kid: int, position: int
+) -> None:
+    """Take a slot of a key away and put the slab's last slot in its place. Cost: O(1)."""
+    start, capacity = slabs[kid, START], slabs[kid, CAPACITY]
+    last = start + slabs[kid, LENGTH] - 1
+    if capacity > SHORT:
+        _erase(gids, probes, start, capacity, gids[position])
+        if last != position:
+            probes[_place_of(gids, probes, start, capacity, gids[last])] = position - start + 1
+    if last != position:
+        _copy_slot(gids, ints, dds, last, gids, ints, dds, position)
+    slabs[kid, LENGTH] -= 1
+    usage[LIVE] -= 1
+
+
+@kernel
+def compact_capacities(slabs: Integers, capacities: Integers) -> None:
+    """Fill in the capacity int64[K] that each slab needs: its own, less if at most a quarter is in use. Cost: O(K)."""
+    for kid in range(slabs.shape[0]):
+        length, capacity = slabs[kid, LENGTH], slabs[kid, CAPACITY]
+        while capacity > 0 and 4 * length <= capacity:
+            capacity //= 2
+        capacities[kid] = capacity
+
+
+@kernel
+def move_slabs(
+    slabs: Integers,
+    capacities: Integers,
+    gids: Ids,
+    ints: Integers,
+    dds: Doubles,
+    new_gids: Ids,
+    new_ints: Integers,
+    new_dds: Doubles,
+    new_probes: Ids,
+) -> None:
+    """Move all slabs to the front of another pool, with capacities int64[K]. Cost: O(K + slots)."""
+    tail = 0
+    for kid in range(slabs.shape[0]):
+        start, length, capacity = slabs[kid, START], slabs[kid, LENGTH], capacities[kid]
+        slabs[kid, START] = tail
+        slabs[kid, CAPACITY] = capacity
+        for offset in range(length):
+            _copy_slot(gids, ints, dds, start + offset, new_gids, new_ints, new_dds, tail + offset)
+        if capacity > SHORT:
+            _index(new_gids, new_probes, tail, length, capacity)
+        tail += capacity
+
+
+@kernel
+def _double(slabs: Integers, gids: Ids, ints: Integers, dds: Doubles, probes: Ids, usage: Integers, kid: int) -> bool:
+    """Move a slab to the end of the pool with twice the capacity, unless there is no room. Cost: O(length)."""
+    start, length = slabs[kid, START], slabs[kid, LENGTH]
+    capacity = max(1, 2 * slabs[kid, CAPACITY])
+    tail = usage[TAIL]
+    if tail + capacity > gids.size or (capacity > SHORT and probes.size == 0):
+        return False
+    for offset in range(length):
+        _copy_slot(gids, ints, dds, start + offset, gids, ints, dds, tail + offset)
+    slabs[kid, START] = tail
+    slabs[kid, CAPACITY] = capacity
+    usage[TAIL] += capacity
+    if capacity > SHORT:
+        _index(gids, probes, tail, length, capacity)
+    return True
+
+
+@part
+def _copy_slot(
+    gids: Ids, ints: Integers, dds: Doubles, source: int, new_gids: Ids, new_ints: Integers, new_dds: Doubles, to: int
+) -> None:
+    new_gids[to] = gids[source]
+    for column in range(ints.shape[1]):
+        new_ints[to, column] = ints[source, column]
+    for column in range(dds.shape[1]):
+        new_dds[to, column] = dds[source, column]
+
+
+@part
+def _home(capacity: int, gid: int) -> int:
+    """The place, from 0, at which the search for a group begins in a slab's index of 2·capacity places."""
+    return (gid * FACTOR >> HALF) & (2 * capacity - 1)
+
+
+@part
+def _place_of(gids: Ids, probes: Ids, start: int, capacity: int, gid: int) -> int:
+    """The place of a slab's index that holds a group, or the empty one where it belongs. Cost: O(1)."""
+    place = _home(capacity, gid)
+    while True:
+        held = probes[2 * start + place]
+        if held == 0 or gids[start + held - 1] == gid:
+            return 2 * start + place
+        place = (place + 1) & (2 * capacity - 1)
+
+
+@kernel
+def _erase(gids: Ids, probes: Ids, start: int, capacity: int, gid: int) -> None:
+    """Take a group out of a slab's index and close the gap, so that no search ends too soon. Cost: O(1)."""
+    limit = 2 * capacity - 1
+    gap = _place_of(gids, probes, start, capacity, gid) - 2 * start
+    place = gap
+    while True:
+        place = (place + 1) & limit
+        held = probes[2 * start + place]
+        if held == 0:
+            break
+        home = _home(capacity, gids[start + held - 1])
+        if (place - home) & limit >= (place - gap) & limit:
+            probes[2 * start + gap] = held
+            gap = place
+    probes[2 * start + gap] = 0
+
+
+@kernel
+def _index(gids: Ids, probes: Ids, start: int, length: int, capacity: int) -> None:
+    """Index a long slab. Cost: O(capacity)."""
+    probes[2 * start : 2 * (start + capacity)] = 0
+    for position in range(start, start + length):
+        probes[_place_of(gids, probes, start, capacity, gids[position])] = position - start + 1

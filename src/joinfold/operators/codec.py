@@ -1,0 +1,71 @@
+"""Blobs: what travels between the stages and lies in the state store, as versioned Arrow IPC.
+
+A blob is a magic word, a version and one Arrow record batch with metadata. Integer columns are written as distances
+from their smallest value in the narrowest type that holds them, and read back as int64: counts and cells cost a byte.
+"""
+
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from joinfold.errors import EvaluationError
+
+MAGIC = b"JFLD"
+VERSION = 1
+_NARROW = (np.uint8, np.uint16, np.uint32)
+
+
+def encode(batch: pa.RecordBatch, facts: dict[str, Any] | None = None) -> bytes:
+    """The blob of a record batch; ``facts`` are small values beside it."""
+    bases: dict[str, int] = {}
+    columns = []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        narrow = _narrowed(column)
+        if narrow is not None:
+            bases[name], column = narrow
+        columns.append(column)
+    fields = [pa.field(name, column.type) for name, column in zip(batch.schema.names, columns, strict=True)]
+    metadata = {"facts": json.dumps(facts or {}), "bases": json.dumps(bases)}
+    written = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields, metadata=metadata))
+    sink = pa.BufferOutputStream()
+    sink.write(MAGIC + VERSION.to_bytes(4, "little"))
+    with pa.ipc.new_stream(sink, written.schema) as writer:
+        writer.write_batch(written)
+    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def decode(blob: bytes) -> tuple[pa.RecordBatch, dict[str, Any]]:
+    """The record batch and the facts of a blob; what is not one, or is of a later version, is refused."""
+    if blob[:4] != MAGIC:
+        raise EvaluationError(
+            "the state holds something that is not a joinfold blob", "it is damaged or not joinfold's."
+        )
+    version = int.from_bytes(blob[4:8], "little")
+    if version != VERSION:
+        hint = f"this joinfold reads version {VERSION}; run the query with the joinfold that wrote the checkpoint."
+        raise EvaluationError(f"a blob of version {version} was found", hint)
+    try:
+        batch = pa.ipc.open_stream(pa.py_buffer(blob)[8:]).read_next_batch()
+        facts, bases = (json.loads(batch.schema.metadata[name]) for name in (b"facts", b"bases"))
+    except (pa.ArrowInvalid, StopIteration, KeyError, TypeError, OSError) as error:
+        raise EvaluationError("a blob is cut short or damaged", "the checkpoint cannot be used.") from error
+    columns = [
+        pa.array(column.to_numpy(zero_copy_only=False).astype(np.int64) + bases[name]) if name in bases else column
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names), facts
+
+
+def _narrowed(column: pa.Array) -> tuple[int, pa.Array] | None:
+    """The smallest value and the distances from it; None for columns that are not whole int64."""
+    if column.type != pa.int64() or not len(column) or column.null_count:
+        return None
+    values = column.to_numpy()
+    base = int(values.min())
+    spread = int(values.max()) - base
+    for type_ in _NARROW:
+        if spread <= np.iinfo(type_).max:
+            return base, pa.array((values - base).astype(type_))
+    return None

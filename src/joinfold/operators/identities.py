@@ -1,0 +1,98 @@
+"""Rows of values as dense ids, and back: keys and groups become int32, whatever their types.
+
+Each column has its own ids, 0 for NULL; columns are combined pair by pair. A table never forgets, so a bucket's tables
+are made anew when its live entries have become few against them.
+"""
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from joinfold.kernels.identity import IdTable
+from joinfold.operators.values import floats, integers, present
+
+Ids = NDArray[np.int32]
+
+
+class ColumnIds:
+    """The ids of one column's values: by their bits where these are 64 or fewer, by a dict elsewhere."""
+
+    def __init__(self, type_: pa.DataType) -> None:
+        self.type = type_
+        self.bits = IdTable()
+        self.known: dict[object, int] = {}
+        self.values: list[object] = []
+
+    def intern(self, column: pa.Array) -> Ids:
+        """The id of each value; NULL is 0."""
+        codes = floats(column).view(np.int64) if pa.types.is_floating(self.type) else integers(column)
+        if codes is None:
+            return self._intern_objects(column)
+        there = present(column)
+        if there is None:
+            return self.bits.intern(codes) + np.int32(1)
+        ids = np.zeros(len(column), np.int32)
+        ids[there] = self.bits.intern(codes[there]) + 1
+        return ids
+
+    def take(self, ids: Ids) -> pa.Array:
+        """The values of ids."""
+        if self.values or not len(self.bits):
+            return pa.array([None, *self.values], self.type).take(pa.array(ids))
+        codes = self.bits.values
+        if pa.types.is_floating(self.type):
+            distinct = pa.array(codes.view(np.float64)).cast(self.type)
+        elif pa.types.is_boolean(self.type):
+            distinct = pa.array(codes == 1)
+        else:
+            narrow = pa.int32() if pa.types.is_date32(self.type) else pa.int64()
+            distinct = pa.array(codes, pa.int64()).cast(narrow).cast(self.type)
+        return distinct.take(pa.array(ids.astype(np.int64) - 1, mask=ids == 0))
+
+    def _intern_objects(self, column: pa.Array) -> Ids:
+        nested = pa.types.is_nested(self.type)
+        encoded = None if nested else column.dictionary_encode()
+        distinct = column.to_pylist() if encoded is None else encoded.dictionary.to_pylist()
+        ids = np.zeros(len(distinct) + 1, np.int32)
+        for place, value in enumerate(distinct):
+            name = repr(value) if nested else value
+            if value is None:
+                continue
+            if name not in self.known:
+                self.values.append(value)
+                self.known[name] = len(self.values)
+            ids[place] = self.known[name]
+        if encoded is None:
+            return ids[:-1]
+        return np.asarray(ids[encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)])
+
+
+class RowIds:
+    """The ids of rows of several columns; of no column there is one row, 0."""
+
+    def __init__(self) -> None:
+        self.columns: list[ColumnIds] = []
+        self.pairs: list[IdTable] = []
+
+    def intern(self, columns: list[pa.Array], rows: int) -> Ids:
+        """The id of each row."""
+        if not self.columns:
+            self.columns = [ColumnIds(column.type) for column in columns]
+            self.pairs = [IdTable() for _ in columns[1:]]
+        if not columns:
+            return np.zeros(rows, np.int32)
+        ids = self.columns[0].intern(columns[0])
+        for table, ids_of, column in zip(self.pairs, self.columns[1:], columns[1:], strict=True):
+            ids = table.intern_pairs(ids, ids_of.intern(column))
+        return ids
+
+    def take(self, ids: Ids) -> list[pa.Array]:
+        """The columns of the rows of these ids."""
+        found: list[pa.Array] = []
+        for table, column in zip(reversed(self.pairs), reversed(self.columns[1:]), strict=True):
+            before, own = table.pairs()
+            found.append(column.take(own[ids]))
+            ids = before[ids]
+        if self.columns:
+            found.append(self.columns[0].take(ids))
+        return found[::-1]

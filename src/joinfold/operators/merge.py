@@ -1,0 +1,55 @@
+"""MERGE: the parts of a group that come from several buckets become one, and totals become aggregates.
+
+Stateless: at an instant every bucket notes the whole of what it has, so the parts of one micro-batch are enough.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from joinfold.kernels import double_double as dd
+from joinfold.kernels.grouping import group_rows, sum_dds, sum_ints
+from joinfold.operators.finish import Totals, finish
+from joinfold.operators.layout import FoldLayout
+from joinfold.operators.values import extreme_of, identity_codes
+
+
+def merge(layout: FoldLayout, parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """One row per instant and group: instant, group columns, aggregates."""
+    noted = pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
+    groups = [name for name in noted.schema.names if name.startswith("g")]
+    codes = [noted.column("instant").to_numpy()]
+    codes += [code for name in groups for code in identity_codes(noted.column(name))]
+    entry_of_row, first_row = group_rows(np.stack(codes))
+    first = pa.array(first_row)
+    totals = _added(layout, noted, entry_of_row, len(first_row))
+    columns = {name: noted.column(name).take(first) for name in ("instant", *groups)}
+    for place, aggregate in enumerate(layout.aggregates):
+        columns[f"a{place}"] = finish(aggregate, totals)
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _added(layout: FoldLayout, noted: pa.RecordBatch, entry_of_row: NDArray[np.int64], entries: int) -> Totals:
+    integers = [
+        sum_ints(entry_of_row, entries, noted.column(f"i{place}").to_numpy())
+        for place in range(len(layout.integer_products))
+    ]
+    reals = [
+        dd.add(
+            sum_dds(entry_of_row, entries, noted.column(f"h{place}").to_numpy()),
+            sum_dds(entry_of_row, entries, noted.column(f"l{place}").to_numpy()),
+        )
+        for place in range(len(layout.real_products))
+    ]
+    nothing, everywhere = np.zeros((entries, 0)), np.ones(noted.num_rows, np.bool_)
+    return Totals(
+        np.stack(integers, axis=1),
+        np.stack([high for high, _ in reals], axis=1) if reals else nothing,
+        np.stack([low for _, low in reals], axis=1) if reals else nothing,
+        [
+            extreme_of(noted.column(f"e{place}"), everywhere, layout.is_largest(extreme), entry_of_row, entries)
+            for place, extreme in enumerate(layout.extremes)
+        ],
+    )

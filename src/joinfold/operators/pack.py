@@ -1,0 +1,228 @@
+"""PACK: rows to entries, the moment they leave Spark's batch.
+
+Rows of one cell, key and group become one entry with their sums. What leaves is one blob per bucket: the bucket's
+entries and, for every bucket alike, the *pulse* of these rows: the largest event time, the cells that have a row,
+filtered or not, and how many rows of each cell pass the filters but have a NULL in their key. The pulse lets every
+bucket find the same watermark and the same instants by itself.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from joinfold.algebra import Monomial
+from joinfold.kernels import double_double
+from joinfold.kernels.grouping import count, group_rows, sum_dds, sum_ints
+from joinfold.operators.codec import encode
+from joinfold.operators.layout import LIMB_BITS, Extreme, Factor, FoldLayout, InputLayout, IntegerSum
+from joinfold.operators.values import extreme_of, floats, identity_codes, integers, present, stable_hash
+
+Flags = NDArray[np.bool_]
+Integers = NDArray[np.int64]
+HALF_LIMB = np.int64(2 ** (LIMB_BITS - 1))
+LIMB = np.int64(2**LIMB_BITS - 1)
+
+
+@dataclass(slots=True)
+class Pulse:
+    """What every bucket learns of a batch of rows."""
+
+    place: int
+    rows: int
+    largest_us: int | None
+    cells: Integers
+    keyless_cells: Integers
+    keyless_counts: Integers
+    timeless: int
+
+    def facts(self) -> dict[str, Any]:
+        """The pulse as it travels beside the entries of a blob."""
+        return {
+            "place": self.place,
+            "rows": self.rows,
+            "largest_us": self.largest_us,
+            "cells": self.cells.tolist(),
+            "keyless_cells": self.keyless_cells.tolist(),
+            "keyless_counts": self.keyless_counts.tolist(),
+            "timeless": self.timeless,
+        }
+
+
+def pack(layout: FoldLayout, place: int, labels: tuple[int, ...], batch: pa.RecordBatch) -> Iterator[tuple[int, bytes]]:
+    """The blobs of a batch of an input's rows, one for every bucket label."""
+    side, timeline = layout.inputs[place], layout.timeline
+    times = batch.column("ts")
+    ts, timed = integers(times), present(times)
+    assert ts is not None
+    kept = _flags(batch.column("keep")) if "keep" in batch.schema.names else np.ones(len(ts), np.bool_)
+    timeless = 0
+    if timed is not None:
+        timeless = int(np.count_nonzero(kept & ~timed))
+        batch, ts, kept = batch.filter(pa.array(timed)), ts[timed], kept[timed]
+    accepted = timeline.accepts(place, ts)
+    cells = timeline.cell_of(place, ts)
+    keyed = np.ones(len(ts), np.bool_)
+    for name in side.keys:
+        there = present(batch.column(name))
+        keyed = keyed if there is None else keyed & there
+    keyless_cells, keyless_counts = np.unique(cells[kept & accepted & ~keyed], return_counts=True)
+    pulse = Pulse(
+        place,
+        len(ts),
+        int(ts.max()) if len(ts) else None,
+        np.unique(cells[accepted & (not timeline.on_trigger)]),
+        keyless_cells,
+        keyless_counts,
+        timeless,
+    )
+    chosen = kept & accepted & keyed
+    if not chosen.all():
+        batch, cells = batch.filter(pa.array(chosen)), cells[chosen]
+    entries = aggregate(side, batch, cells)
+    nothing = entries.slice(0, 0)
+    bucket = np.zeros(entries.num_rows, np.int64)
+    if side.keys and entries.num_rows:
+        hashed = stable_hash([entries.column(name) for name in side.keys])
+        bucket = (hashed % np.uint64(len(labels))).astype(np.int64)
+    for number, label in enumerate(labels):
+        mine = bucket == number
+        part = entries if mine.all() and len(mine) else entries.filter(pa.array(mine)) if mine.any() else nothing
+        yield label, encode(part, pulse.facts())
+
+
+def aggregate(side: InputLayout, batch: pa.RecordBatch, cells: Integers) -> pa.RecordBatch:
+    """One entry for each cell, key and group of the rows."""
+    named = [*side.keys, *side.groups]
+    codes = [cells, *(code for name in named for code in identity_codes(batch.column(name)))]
+    entry_of_row, first_row = group_rows(np.stack(codes))
+    grouping = _Grouping(side, batch, entry_of_row, len(first_row))
+    first = pa.array(first_row)
+    columns: dict[str, pa.Array] = {"cell": pa.array(cells[first_row])}
+    columns |= {name: batch.column(name).take(first) for name in named}
+    columns |= {f"i{place}": pa.array(grouping.integer(column)) for place, column in enumerate(side.integers)}
+    for place, monomial in enumerate(side.reals):
+        high, low = grouping.real(monomial)
+        columns |= {f"h{place}": pa.array(high), f"l{place}": pa.array(low)}
+    columns |= {f"e{place}": grouping.extreme(column) for place, column in enumerate(side.extremes)}
+    return pa.RecordBatch.from_pydict(columns)
+
+
+class _Grouping:
+    """The rows of a batch with the entry each belongs to."""
+
+    def __init__(self, side: InputLayout, batch: pa.RecordBatch, entry_of_row: Integers, entries: int) -> None:
+        self.batch = batch
+        self.entry_of_row = entry_of_row
+        self.entries = entries
+        self.factors = {factor.name: factor for factor in side.factors}
+        self.cache: dict[tuple[str, str], Any] = {}
+
+    def integer(self, column: IntegerSum) -> Integers:
+        """The sum of a limb, a count, or a count of special values."""
+        mask = self._mask(column.monomial)
+        if column.special is not None:
+            return count(self.entry_of_row, self.entries, mask & self._special(column))
+        valued = [name for name, power in column.monomial.powers if power]
+        if not valued:
+            return count(self.entry_of_row, self.entries, mask)
+        (name,) = valued
+        limb = self._limbs(self.factors[name])[column.limb]
+        return sum_ints(self.entry_of_row, self.entries, limb if mask.all() else np.where(mask, limb, 0))
+
+    def real(self, monomial: Monomial) -> double_double.DoubleDoubles:
+        """The sum of a monomial of numbers, each product exact to twice the precision."""
+        mask = self._mask(monomial)
+        product = (mask.astype(np.float64), np.zeros(len(mask)))
+        for name, power in monomial.powers:
+            for _ in range(power):
+                value = np.where(mask, self._number(self.factors[name]), 0.0)
+                product = double_double.multiply(product, (value, np.zeros(len(mask))))
+        high = sum_dds(self.entry_of_row, self.entries, product[0])
+        return double_double.add(high, sum_dds(self.entry_of_row, self.entries, product[1]))
+
+    def extreme(self, column: Extreme) -> pa.Array:
+        """The smallest or largest value of each entry, NULL where it has none."""
+        values = self.batch.column(column.column)
+        mask = self._mask(Monomial(tuple(sorted((name, 0) for name in column.conditions))))
+        return extreme_of(values, mask, column.largest, self.entry_of_row, self.entries)
+
+    def _mask(self, monomial: Monomial) -> Flags:
+        """The rows in which every factor that the monomial names is there."""
+        mask = np.ones(self.batch.num_rows, np.bool_)
+        for name, _ in monomial.powers:
+            column = self.batch.column(name)
+            if self.factors[name].kind == "condition":
+                mask = mask & _flags(column)
+            else:
+                there = present(column)
+                mask = mask if there is None else mask & there
+        return mask
+
+    def _special(self, column: IntegerSum) -> Flags:
+        """Where the number of the monomial is nan, inf, -inf, or a finite number of a sign."""
+        numbers = [factor for name, _ in column.monomial.powers if (factor := self.factors[name]).kind != "condition"]
+        flags = np.zeros(self.batch.num_rows, np.bool_)
+        for factor in numbers:
+            value = self._raw(factor)
+            match column.special:
+                case "nan":
+                    flags |= np.isnan(value)
+                case "inf" | "-inf":
+                    flags |= value == float(column.special)
+                case "positive":
+                    flags |= (value > 0) & np.isfinite(value)
+                case "negative":
+                    flags |= (value < 0) & np.isfinite(value)
+                case "zero":
+                    flags |= value == 0
+        return flags
+
+    def _raw(self, factor: Factor) -> NDArray[np.float64]:
+        return self._cached("raw", factor, lambda: _as_floats(self.batch.column(factor.name)))  # type: ignore[no-any-return]
+
+    def _number(self, factor: Factor) -> NDArray[np.float64]:
+        raw = self._raw(factor)
+        return self._cached("number", factor, lambda: np.where(np.isfinite(raw), raw, 0.0))  # type: ignore[no-any-return]
+
+    def _limbs(self, factor: Factor) -> list[Integers]:
+        return self._cached("limbs", factor, lambda: limbs_of(self.batch.column(factor.name), factor.limbs))  # type: ignore[no-any-return]
+
+    def _cached(self, what: str, factor: Factor, make: Any) -> Any:
+        key = (what, factor.name)
+        if key not in self.cache:
+            self.cache[key] = make()
+        return self.cache[key]
+
+
+def limbs_of(column: pa.Array, limbs: int) -> list[Integers]:
+    """Exact numbers as limbs of 32 bits balanced about zero, lowest first; NULL as 0."""
+    if pa.types.is_decimal(column.type):
+        words = np.frombuffer(column.fill_null(0).buffers()[1], np.int64).reshape(-1, 2)
+        words = words[column.offset : column.offset + len(column)]
+        low, high = words[:, 0].copy(), words[:, 1].copy()
+    else:
+        found = integers(column)
+        assert found is not None
+        low, high = found, found >> 63
+    parts = []
+    for _ in range(limbs):
+        part = ((low + HALF_LIMB) & LIMB) - HALF_LIMB
+        parts.append(part)
+        borrowed = low.view(np.uint64) < part.view(np.uint64)
+        high = high - (part >> 63) - borrowed
+        low = (((low - part) >> LIMB_BITS) & LIMB) | (high << LIMB_BITS)
+        high = high >> LIMB_BITS
+    return parts
+
+
+def _as_floats(column: pa.Array) -> NDArray[np.float64]:
+    return floats(column.cast(pa.float64()) if pa.types.is_decimal(column.type) else column)
+
+
+def _flags(column: pa.Array) -> Flags:
+    """True where a condition is true; NULL is not."""
+    return column.fill_null(False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]

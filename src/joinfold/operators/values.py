@@ -1,0 +1,122 @@
+"""Arrow columns as int64 codes: for identity within a batch, for order, and as a hash that every process agrees on.
+
+Floats are brought to one form first: −0.0 becomes 0.0 and every NaN the same NaN; so equal values have equal codes.
+"""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from joinfold.kernels.grouping import largest, mix
+
+Codes = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+def integers(column: pa.Array) -> Codes | None:
+    """The column's values as int64 where that is what they are (NULL as 0); None for other types."""
+    type_ = column.type
+    if pa.types.is_timestamp(type_) or pa.types.is_date(type_) or pa.types.is_duration(type_):
+        column = column.cast(pa.int32() if pa.types.is_date32(type_) else pa.int64())
+    elif pa.types.is_boolean(type_):
+        column = column.cast(pa.int8())
+    elif not pa.types.is_integer(type_):
+        return None
+    if column.null_count:
+        column = column.fill_null(0)
+    return np.asarray(column.to_numpy(zero_copy_only=False), np.int64)
+
+
+def floats(column: pa.Array) -> NDArray[np.float64]:
+    """The column's values as float64 in one form each, NULL as 0.0."""
+    if column.null_count:
+        column = column.fill_null(0)
+    values: NDArray[np.float64] = np.asarray(column.to_numpy(zero_copy_only=False), np.float64) + 0.0
+    values[np.isnan(values)] = np.nan
+    return values
+
+
+def present(column: pa.Array) -> Flags | None:
+    """Where the column is not NULL; None if it is nowhere."""
+    return column.is_valid().to_numpy(zero_copy_only=False) if column.null_count else None
+
+
+def identity_codes(column: pa.Array) -> list[Codes]:
+    """Code columns that are equal in two rows exactly when the values are; NULL equals NULL."""
+    values = integers(column)
+    if values is None and pa.types.is_floating(column.type):
+        values = floats(column).view(np.int64)
+    if values is not None:
+        there = present(column)
+        return [values] if there is None else [values, there.astype(np.int64)]
+    if pa.types.is_nested(column.type):
+        column = pa.array([None if value is None else repr(value) for value in column.to_pylist()], pa.string())
+    return [column.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)]
+
+
+def stable_hash(columns: list[pa.Array]) -> NDArray[np.uint64]:
+    """A hash of rows of non-NULL values that does not depend on the batch, the process or the machine."""
+    return mix(np.stack([_stable_codes(column) for column in columns]))
+
+
+def _stable_codes(column: pa.Array) -> Codes:
+    values = integers(column)
+    if values is not None:
+        return values
+    if pa.types.is_floating(column.type):
+        return floats(column).view(np.int64)
+    encoded = column.dictionary_encode()
+    words = encoded.dictionary
+    if not (pa.types.is_string(words.type) or pa.types.is_binary(words.type)):
+        words = pa.array([repr(value) for value in words.to_pylist()], pa.string())
+    hashed: Codes = pd.util.hash_array(np.array(words.to_pylist(), dtype=object), categorize=False).view(np.int64)
+    return np.asarray(hashed[encoded.indices.to_numpy(zero_copy_only=False)])
+
+
+def order_codes(column: pa.Array) -> Codes | None:
+    """Codes of a fixed-width column in the order of its values, NaN last; None for types without such codes."""
+    values = integers(column)
+    if values is not None:
+        return values
+    return _flipped(floats(column).view(np.int64)) if pa.types.is_floating(column.type) else None
+
+
+def from_order_codes(codes: Codes, type_: pa.DataType, there: Flags) -> pa.Array:
+    """The values of `order_codes`, NULL where they are not there."""
+    if pa.types.is_floating(type_):
+        return pa.array(_flipped(codes).view(np.float64), mask=~there).cast(type_)
+    column = pa.array(codes, pa.int64(), mask=~there)
+    if pa.types.is_boolean(type_):
+        return pc.equal(column, 1)
+    return column.cast(pa.int32()).cast(type_) if pa.types.is_date32(type_) else column.cast(type_)
+
+
+def ranks(column: pa.Array) -> tuple[Codes, pa.Array]:
+    """Codes of any ordered column in the order of its values, and the values by code; NULL has the code 0."""
+    encoded = column.dictionary_encode()
+    order = pc.sort_indices(encoded.dictionary)
+    rank = np.empty(len(order), np.int64)
+    rank[order.to_numpy()] = np.arange(len(order))
+    indices = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
+    return (rank[indices] if len(rank) else np.zeros(len(column), np.int64)), encoded.dictionary.take(order)
+
+
+def extreme_of(values: pa.Array, mask: Flags, is_largest: bool, entry_of_row: Codes, entries: int) -> pa.Array:
+    """The smallest or largest value of each entry among the rows of the mask, NULL where it has none."""
+    there = present(values)
+    codes, dictionary = order_codes(values), None
+    if codes is None:
+        codes, dictionary = ranks(values)
+    codes = codes if is_largest else ~codes
+    found, has = largest(entry_of_row, entries, codes, mask if there is None else mask & there)
+    found = found if is_largest else ~found
+    if dictionary is None:
+        return from_order_codes(found, values.type, has)
+    return dictionary.take(pa.array(found, mask=~has))
+
+
+def _flipped(bits: Codes) -> Codes:
+    """Bits of floats in the order of their values, and back: the magnitude of negative ones counts down."""
+    return bits ^ ((bits >> 63) & np.int64(2**63 - 1))

@@ -1,0 +1,1 @@
+"""Logical query to physical plan: what runs, and what no engine runs yet."""

@@ -1,0 +1,235 @@
+"""The command line: the same texts as the library, exit status 0 or 2, and never a traceback."""
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+
+from joinfold import QueryError, Session
+from joinfold.cli import main
+
+ROOT = Path(__file__).parent.parent
+QUERIES = ROOT / "examples" / "queries"
+TREES = ROOT / "tests" / "golden" / "trees"
+STREAM = "--stream=A=location STRING, ts TIMESTAMP, celsius DOUBLE"
+QUERY = "SELECT location, COUNT(*) AS n FROM A [10 MINUTE] GROUP BY location"
+
+
+class Result(NamedTuple):
+    status: int
+    output: str
+    error: str
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs the entry point of the command in this process."""
+
+    def run(*arguments: object, stdin: bytes = b"") -> Result:
+        monkeypatch.setattr(sys, "argv", ["joinfold", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        with pytest.raises(SystemExit) as exit_:
+            main()
+        result = Result(int(exit_.value.code or 0), *capsys.readouterr())
+        assert "Traceback" not in result.error
+        return result
+
+    return run
+
+
+PAPERS = {
+    "wang1": ["--stream=A=src STRING, dest STRING, ts TIMESTAMP", "--stream=B=src STRING, dest STRING, ts TIMESTAMP"],
+    "wang2": [
+        "--stream=A=location STRING, time TIMESTAMP, temperature DOUBLE",
+        "--stream=B=location STRING, time TIMESTAMP, strength DOUBLE",
+    ],
+    "tran1": [
+        "--stream=Auction=auctionID BIGINT, sellerID BIGINT, ts TIMESTAMP",
+        "--stream=Bid=auctionID BIGINT, bidderID BIGINT, price DECIMAL(10, 2), ts TIMESTAMP",
+        "--table=Person=personID BIGINT, name STRING, state STRING",
+    ],
+}
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_explain_shows_the_papers_queries(run: Run, name: str) -> None:
+    result = run("explain", QUERIES / f"{name}.sql", *PAPERS[name])
+    golden = (TREES / f"{name}.txt").read_text(encoding="utf-8").replace(", delay 10 SECOND", "")
+    assert result == (0, golden, "")
+
+
+def test_explain_reads_a_file_standard_input_or_the_argument(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "query.sql"
+    path.write_text(QUERY, encoding="utf-8")
+    results = [run("explain", path, STREAM), run("explain", "-", STREAM, stdin=QUERY.encode())]
+    assert results == [run("explain", QUERY, STREAM)] * 2
+    assert results[0].status == 0
+
+
+def test_explain_prints_json(run: Run) -> None:
+    printed = json.loads(run("explain", QUERY, STREAM, "--json").output)
+    session = Session()
+    session.stream("A", "location STRING, ts TIMESTAMP, celsius DOUBLE", time="ts")
+    query = session.sql(QUERY)
+    assert printed == {
+        "sql": query.to_sql(),
+        "schema": [
+            {"name": "instant", "type": "TIMESTAMP"},
+            {"name": "location", "type": "STRING"},
+            {"name": "n", "type": "BIGINT"},
+        ],
+        "tree": query.explain(),
+    }
+
+
+def test_explain_takes_schemas_from_parquet(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "A"
+    folder.mkdir()
+    table = pa.schema([("location", pa.string()), ("ts", pa.timestamp("us", "UTC"))]).empty_table()
+    parquet.write_table(table, folder / "part.parquet")
+    for source in (folder, folder / "part.parquet"):
+        result = run("explain", QUERY, f"--stream=A={source}")
+        assert (result.status, "time ts" in result.output) == (0, True)
+
+
+def test_explain_finds_the_time(run: Run) -> None:
+    for schema, option, time in (
+        ("location STRING, at TIMESTAMP", [], "time at"),
+        ("location STRING, ts TIMESTAMP, at TIMESTAMP", [], "time ts"),
+        ("location STRING, ts TIMESTAMP, at TIMESTAMP", ["--time=A=at"], "time at"),
+        ("location STRING, on TIMESTAMP, at TIMESTAMP", [], "time of arrival"),
+    ):
+        assert time in run("explain", QUERY, f"--stream=A={schema}", *option).output
+
+
+def test_a_long_schema_is_no_path(run: Run) -> None:
+    columns = ", ".join(f"column_number_{i} INT" for i in range(500))
+    assert run("explain", "SELECT COUNT(*) FROM A [ROWS 5]", f"--stream=A={columns}").status == 0
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT COUNT(*) FROM A [10 MINUTE] WHERE celcius > 40",
+        "SELECT COUNT(*)\nFROM A [10 MINUTE\nWHERE celsius > 40",
+        "SELECT COUNT(*) FROM A [10 MINUTE] WHERE location = '東京' AND celsius > 'hot'",
+        " ",
+    ],
+)
+def test_a_wrong_query_prints_the_report_of_the_library(run: Run, query: str) -> None:
+    session = Session()
+    session.stream("A", "location STRING, ts TIMESTAMP, celsius DOUBLE", time="ts")
+    with pytest.raises(QueryError) as caught:
+        session.sql(query)
+    assert run("explain", query, STREAM) == (2, "", caught.value.report() + "\n")
+    assert run("explain", "-", STREAM, stdin=query.encode()) == (2, "", caught.value.report() + "\n")
+
+
+HINT = "Hint: give a file with a query, '-' for standard input, or the query itself in quotes.\n"
+
+MISTAKES: dict[str, tuple[list[str], str]] = {
+    "no such file": (
+        ["explain", "nothing.sql"],
+        "UsageError: cannot read the query 'nothing.sql': No such file or directory\n" + HINT,
+    ),
+    "a folder": (["explain", "/"], "UsageError: cannot read the query '/': Is a directory\n" + HINT),
+    "not an assignment": (
+        ["explain", QUERY, "--stream=A"],
+        "UsageError: --stream takes NAME=VALUE, not 'A'\n",
+    ),
+    "neither a file nor a schema": (
+        ["explain", QUERY, "--stream=A=nothing.parquet"],
+        "UsageError: 'nothing.parquet' is neither a file nor a schema\n"
+        "Hint: a schema is written 'location STRING, ts TIMESTAMP'.\n",
+    ),
+    "unknown type": (
+        ["explain", QUERY, "--table=A=a FOO"],
+        "UsageError: unknown type 'FOO' of column 'a'\nHint: the types are BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, "
+        "FLOAT, DOUBLE, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, DECIMAL(p, s).\n",
+    ),
+    "time of a stream that is not there": (
+        ["explain", QUERY, STREAM, "--time=B=ts"],
+        "UsageError: --time names 'B', which is not a stream\nHint: give it with --stream.\n",
+    ),
+    "time that is no column": (
+        ["explain", QUERY, STREAM, "--time=A=tss"],
+        "UsageError: stream 'A' has no column 'tss' to take its time from\n"
+        "Hint: did you mean 'ts'? It has: location, ts, celsius.\n",
+    ),
+    "unknown stage": (
+        ["explain", QUERY, STREAM, "--stage=logic"],
+        "UsageError: unknown stage 'logic'\n",
+    ),
+    "unknown workload": (["generate", "auction", "-o", "nowhere"], "UsageError: unknown workload 'auction'\n"),
+    "parameter without a value": (
+        ["generate", "sensors", "-o", "nowhere", "--set=rooms"],
+        "UsageError: --set takes NAME=VALUE, not 'rooms'\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes(run: Run, name: str) -> None:
+    arguments, error = MISTAKES[name]
+    result = run(*arguments)
+    assert (result.status, result.output) == (2, "")
+    assert result.error.startswith(error)
+
+
+def test_files_that_are_not_what_they_should_be(run: Run, tmp_path: Path) -> None:
+    binary = tmp_path / "query.sql"
+    binary.write_bytes(b"\xff\xfe")
+    assert run("explain", binary) == (2, "", f"UsageError: the query '{binary}' is not text in UTF-8\n")
+    assert run("explain", "-", stdin=b"\xff") == (2, "", "UsageError: the query '-' is not text in UTF-8\n")
+    error = f"UsageError: cannot read the columns of '{binary}': it is not a Parquet file\n"
+    assert run("explain", QUERY, f"--stream=A={binary}") == (2, "", error)
+    error = f"UsageError: the folder '{tmp_path}' of 'A' has no Parquet file\n"
+    assert run("explain", QUERY, f"--stream=A={tmp_path}") == (2, "", error)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["explain"], ["nonsense"], ["explain", QUERY, "--nonsense"], ["generate", "sensors", "--rows=many"]]
+)
+def test_arguments_that_are_missing_or_unknown(run: Run, arguments: list[str]) -> None:
+    result = run(*arguments)
+    assert result.status == 2
+    assert "Usage: joinfold" in result.error
+
+
+def test_generate_writes_streams_that_explain_reads(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "house"
+    result = run("generate", "sensors", "--rows=500", "--seed=1", "-o", folder)
+    assert (result.status, result.error) == (0, "")
+    names = [Path(line.split(":")[0]).name for line in result.output.splitlines()]
+    assert sorted(names) == sorted(path.name for path in folder.iterdir() if path.is_dir())
+    for name in names:
+        assert run("explain", f"SELECT COUNT(*) FROM {name} [ROWS 5]", f"--stream={name}={folder / name}").status == 0
+    again = run("generate", "sensors", "--rows=500", "-o", folder)
+    assert again.status == 2
+    assert again.error.startswith("UsageError: ")
+
+
+def test_generate_prints_json(run: Run, tmp_path: Path) -> None:
+    printed = json.loads(run("generate", "sensors", "--rows=100", "-o", tmp_path / "x", "--json").output)
+    assert printed["directory"] == str(tmp_path / "x")
+    assert all("TIMESTAMP" in columns for columns in printed["streams"].values())
+
+
+def test_the_installed_command() -> None:
+    command = [str(Path(sys.executable).with_name("joinfold")), "explain", "SELECT COUNT(*) FROM B [10 MINUTE]", STREAM]
+    wrong = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr == (
+        "QueryError: unknown stream 'B'\n  SELECT COUNT(*) FROM B [10 MINUTE]\n                       ^\n"
+        "Hint: the session has: A.\n"
+    )

@@ -1,0 +1,220 @@
+"""What a session knows: streams and relations, registered from text, Arrow, and nothing else that has no columns."""
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from joinfold import JoinfoldError, QueryError, Session, UsageError
+from joinfold.session import schema_of
+from joinfold.types import Schema
+
+READINGS = "location STRING, ts TIMESTAMP, celsius DOUBLE"
+
+
+def test_a_stream_from_text() -> None:
+    session = Session()
+    session.stream("temperature", READINGS, time="TS", delay="10 seconds")
+    (input_,) = session.sql("SELECT COUNT(*) FROM Temperature [10 MINUTE]").logical.inputs
+    assert str(input_.source.schema) == READINGS
+    assert (input_.source.time, input_.source.delay_us, input_.source.is_stream) == ("ts", 10_000_000, True)
+
+
+def test_a_stream_without_a_time_column_takes_the_time_of_arrival() -> None:
+    session = Session()
+    session.stream("s", "k INT")
+    query = session.sql("SELECT COUNT(*) FROM s [10 MINUTE]")
+    assert query.logical.inputs[0].source.time is None
+    assert "time of arrival" in query.explain()
+
+
+def test_a_stream_with_a_clock_of_its_own() -> None:
+    session = Session()
+    session.stream("s", "k INT, tick BIGINT", time="tick")
+    assert session.sql("SELECT k FROM s [5 MICROSECONDS]").logical.inputs[0].source.time == "tick"
+
+
+def test_registering_again_replaces_and_leaves_bound_queries_alone() -> None:
+    session = Session()
+    session.stream("s", "k INT, ts TIMESTAMP", time="ts")
+    before = session.sql("SELECT k FROM s [10 MINUTE]")
+    session.table("s", "k STRING")
+    assert str(before.schema) == "instant TIMESTAMP, k INT"
+    with pytest.raises(QueryError, match="relation 's' takes no window"):
+        session.sql("SELECT k FROM s [10 MINUTE]")
+
+
+@pytest.mark.parametrize(
+    ("text", "schema"),
+    [
+        (READINGS, READINGS),
+        ("a INTEGER, b LONG, c SHORT, d BYTE, e REAL", "a INT, b BIGINT, c SMALLINT, d TINYINT, e FLOAT"),
+        ("a decimal(10,2), b Decimal, c DECIMAL(5)", "a DECIMAL(10, 2), b DECIMAL(10, 0), c DECIMAL(5, 0)"),
+        ("a TIMESTAMP_NTZ, b DATE, c BINARY, d BOOLEAN", "a TIMESTAMP_NTZ, b DATE, c BINARY, d BOOLEAN"),
+        ("a VARCHAR(10), b TIMESTAMP_LTZ", "a STRING, b TIMESTAMP"),
+        ("`a b` INT, `c``d` INT, select INT, 東 INT", "a b INT, c`d INT, select INT, 東 INT"),
+        ("  a   INT ,\n\tb STRING -- the name\n", "a INT, b STRING"),
+        ("v INT, V STRING", "v INT, V STRING"),
+    ],
+)
+def test_schemas_as_text(text: str, schema: str) -> None:
+    assert str(schema_of(text)) == schema
+
+
+ARROW = pa.schema(
+    [
+        ("flag", pa.bool_()),
+        ("tiny", pa.int8()),
+        ("small", pa.int16()),
+        ("plain", pa.int32()),
+        ("big", pa.int64()),
+        ("single", pa.float32()),
+        ("double", pa.float64()),
+        ("text", pa.string()),
+        ("long_text", pa.large_string()),
+        ("word", pa.dictionary(pa.int32(), pa.string())),
+        ("bytes", pa.binary()),
+        ("day", pa.date32()),
+        ("instant", pa.timestamp("us", "UTC")),
+        ("local", pa.timestamp("ms")),
+        ("price", pa.decimal128(10, 2)),
+    ]
+)
+
+
+@pytest.mark.parametrize("source", [ARROW, ARROW.empty_table()], ids=["schema", "table"])
+def test_schemas_from_arrow(source: Any) -> None:
+    assert str(schema_of(source)) == (
+        "flag BOOLEAN, tiny TINYINT, small SMALLINT, plain INT, big BIGINT, single FLOAT, double DOUBLE, text STRING, "
+        "long_text STRING, word STRING, bytes BINARY, day DATE, instant TIMESTAMP, local TIMESTAMP_NTZ, "
+        "price DECIMAL(10, 2)"
+    )
+
+
+def test_nested_columns_are_compared_and_nothing_else() -> None:
+    session = Session()
+    session.stream("s", pa.schema([("tags", pa.list_(pa.string())), ("ts", pa.timestamp("us", "UTC"))]), time="ts")
+    session.sql("SELECT COUNT(*) FROM s a [1 HOUR], s b [1 HOUR] WHERE a.tags = b.tags")
+    with pytest.raises(QueryError, match="MAX is not defined"):
+        session.sql("SELECT MAX(tags) FROM s [1 HOUR]")
+
+
+def test_a_schema_stands_for_itself() -> None:
+    schema = schema_of(READINGS)
+    assert isinstance(schema, Schema)
+    assert schema_of(schema) is schema
+
+
+MISTAKES: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
+    "no such time column": (
+        ("s", READINGS),
+        {"time": "tss"},
+        "UsageError: stream 's' has no column 'tss' to take its time from\n"
+        "Hint: did you mean 'ts'? It has: location, ts, celsius.",
+    ),
+    "no such time column, nothing like it": (
+        ("s", READINGS),
+        {"time": "when"},
+        "UsageError: stream 's' has no column 'when' to take its time from\nHint: it has: location, ts, celsius.",
+    ),
+    "a time column of text": (
+        ("s", READINGS),
+        {"time": "location"},
+        "UsageError: the time column 'location' of stream 's' is STRING, not TIMESTAMP\n"
+        "Hint: cast it in the DataFrame; an integer column is a clock of its own.",
+    ),
+    "a delay that is no duration": (
+        ("s", READINGS),
+        {"delay": "late"},
+        "UsageError: 'late' is not a duration\nHint: write numbers and units, such as '10 seconds'.",
+    ),
+    "a delay of a month": (
+        ("s", READINGS),
+        {"delay": "1 month"},
+        "UsageError: a MONTH has no fixed length, in '1 month'\nHint: count in days or weeks.",
+    ),
+    "a negative delay": (
+        ("s", READINGS),
+        {"delay": "-1 second"},
+        "UsageError: a duration cannot be negative, as '-1 second' is",
+    ),
+    "no name": (("", READINGS), {}, "UsageError: '' is not a name for a stream or relation"),
+    "half a name": (("house.", READINGS), {}, "UsageError: 'house.' is not a name for a stream or relation"),
+    "something without columns": (
+        ("s", [1, 2, 3]),
+        {},
+        "UsageError: a list cannot be registered\nHint: give a Spark DataFrame, a pyarrow Table or Schema, "
+        "or a text such as 'location STRING, ts TIMESTAMP'.",
+    ),
+    "two columns of one name": (
+        ("s", "a INT, a STRING"),
+        {},
+        "UsageError: column 'a' occurs twice in the schema 'a INT, a STRING'\nHint: give each its own name.",
+    ),
+    "two Arrow columns of one name": (
+        ("s", pa.schema([("a", pa.int8()), ("a", pa.int8())])),
+        {},
+        "UsageError: 's' has 2 columns 'a'\nHint: give each its own name.",
+    ),
+    "an Arrow type that Spark lacks": (
+        ("s", pa.schema([("a", pa.uint64())])),
+        {},
+        "UsageError: column 'a' has the type uint64, which has no counterpart in Spark\nHint: cast it first.",
+    ),
+    "an Arrow decimal that Spark lacks": (
+        ("s", pa.schema([("a", pa.decimal256(50, 2))])),
+        {},
+        "UsageError: column 'a' has the type decimal256(50, 2), which has no counterpart in Spark\n"
+        "Hint: cast it first.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes(name: str) -> None:
+    arguments, options, report = MISTAKES[name]
+    with pytest.raises(UsageError) as caught:
+        Session().stream(*arguments, **options)
+    assert caught.value.report() == report
+
+
+TYPES = (
+    "the types are BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, BINARY, DATE, TIMESTAMP, "
+    "TIMESTAMP_NTZ, DECIMAL(p, s)."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "report"),
+    [
+        ("", "UsageError: '' is not a schema\nHint: write it as 'location STRING, ts TIMESTAMP, celsius DOUBLE'."),
+        ("a", "UsageError: 'a' is not a schema\nHint: write it as 'location STRING, ts TIMESTAMP, celsius DOUBLE'."),
+        ("a FOO", f"UsageError: unknown type 'FOO' of column 'a'\nHint: {TYPES}"),
+        ("a INT b INT", f"UsageError: unknown type 'INT b INT' of column 'a'\nHint: {TYPES}"),
+        ("a INT)", f"UsageError: unknown type 'INT)' of column 'a'\nHint: {TYPES}"),
+        ("a DECIMAL(99, 1)", "UsageError: DECIMAL(99, 1) does not exist\n"
+         "Hint: a decimal has at most 38 digits, its scale among them."),
+        ("a DECIMAL(x)", "UsageError: a decimal is written DECIMAL(precision, scale)\nHint: such as DECIMAL(10, 2)."),
+        ("`a INT", "QueryError: a string or quoted name does not end\n  `a INT\n  ^^^^^^\nHint: close the quote."),
+    ],
+)  # fmt: skip
+def test_texts_that_are_no_schema(text: str, report: str) -> None:
+    with pytest.raises(JoinfoldError) as caught:
+        schema_of(text)
+    assert caught.value.report() == report
+
+
+def test_an_empty_session_says_so() -> None:
+    with pytest.raises(QueryError) as caught:
+        Session().sql("SELECT COUNT(*) FROM s [1 HOUR]")
+    assert caught.value.hint == "the session has none yet."
+
+
+def test_explain_knows_its_stages() -> None:
+    session = Session()
+    session.stream("s", READINGS, time="ts")
+    query = session.sql("SELECT COUNT(*) FROM s [1 HOUR]")
+    assert query.explain() == query.explain(stage="logical")
+    assert repr(query) == "<joinfold.Query SELECT COUNT(*) FROM s [RANGE 1 HOUR]>"
+    with pytest.raises(UsageError, match="unknown stage 'logic'"):
+        query.explain(stage="logic")
