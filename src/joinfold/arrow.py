@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from joinfold.errors import UsageError
-from joinfold.types import TIMESTAMP, TIMESTAMP_NTZ, DataType, Field, Schema, decimal
+from joinfold.types import MAX_PRECISION, TIMESTAMP, TIMESTAMP_NTZ, DataType, Field, Schema, decimal
 
 _SCALARS = {
     "BOOLEAN": pa.bool_(),
@@ -48,7 +48,7 @@ def _data_type(column: str, type_: pa.DataType) -> DataType:
         return TIMESTAMP if type_.tz else TIMESTAMP_NTZ
     if pa.types.is_duration(type_):
         return DataType("INTERVAL")
-    if pa.types.is_decimal(type_):
+    if pa.types.is_decimal(type_) and 0 <= type_.scale <= type_.precision <= MAX_PRECISION:
         return decimal(type_.precision, type_.scale)
     if pa.types.is_dictionary(type_):
         return _data_type(column, type_.value_type)

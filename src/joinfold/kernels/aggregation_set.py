@@ -7,7 +7,7 @@ in its sums, so an empty set is exactly empty. Integers wrap around: ``largest_m
 
 import numpy as np
 
-from joinfold.kernels.compiling import Doubles, Ids, Integers, kernel, readable
+from joinfold.kernels.compiling import Doubles, Ids, Integers, kernel, readable, readable_ids
 from joinfold.kernels.double_double import add_dd
 from joinfold.kernels.slabs import Slabs, append, find, remove
 
@@ -50,7 +50,7 @@ class AggregationSet:
         slots = self.slots
         assert sign in (1, -1)
         assert ints.shape == (len(kid), slots.ints.shape[1]) and dds.shape == (len(kid), slots.dds.shape[1])
-        kid, gid = readable(kid, np.int32), readable(gid, np.int32)
+        kid, gid = readable_ids(kid), readable_ids(gid)
         ints, dds = readable(ints, np.int64), readable(dds, np.float64)
         slots.cover_keys(kid)
         done = 0

@@ -46,3 +46,10 @@ def readable(values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:
     view = np.ascontiguousarray(values, dtype=dtype).view()
     view.flags.writeable = False
     return view
+
+
+def readable_ids(values: ArrayLike) -> Ids:
+    """The same for ids, which index arrays: a negative one would silently count from the end."""
+    ids = readable(values, np.int32)
+    assert ids.min(initial=0) >= 0, "ids begin at 0"
+    return ids

@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joinfold.kernels.aggregation_set import AggregationSet
-from joinfold.kernels.compiling import Bytes, Doubles, Ids, Integers, kernel, part, readable
+from joinfold.kernels.compiling import Bytes, Doubles, Ids, Integers, kernel, part, readable, readable_ids
 from joinfold.kernels.double_double import DoubleDouble, add_dd, dd_of_int64, multiply_dd
 from joinfold.kernels.identity import IdTable, id_of
+from joinfold.kernels.prefetching import prefetch_slab
 from joinfold.kernels.slabs import LENGTH, START
 
 OF_DELTA, OF_SLOT, OF_DELTA_AND_SLOT, OF_SLOT_AND_DELTA, OF_ALL = range(5)
@@ -110,7 +111,7 @@ def add_products(
     dd_products = readable(dd_products, np.int64).reshape(-1, 4)
     assert totals.ints.shape[1] == len(int_products) and totals.dds.shape[1] == 2 * len(dd_products)
     slots = other.slots
-    kid, gid = readable(kid, np.int32), readable(gid, np.int32)
+    kid, gid = readable_ids(kid), readable_ids(gid)
     ints, dds = readable(ints, np.int64), readable(dds, np.float64)
     table = pairs if pairs is not None else IdTable(1)
     paired = mode in (OF_DELTA_AND_SLOT, OF_SLOT_AND_DELTA)
@@ -198,6 +199,7 @@ def _add_int_products(
     are done. ``groups`` int32[longest slab] is overwritten. Cost: O(P) for each product.
     """
     for entry in range(done, kid.size):
+        prefetch_slab(slabs, slot_gids, slot_ints, kid, entry)
         key = kid[entry]
         if key >= slabs.shape[0] or slabs[key, LENGTH] == 0:
             continue
@@ -296,6 +298,14 @@ def _scatter(
 
 
 @part
+def pair_of(mode: int, delta_gid: int, slot_gid: int) -> int:
+    """Two groups as one value of a table of pairs, in the order that the mode says. Cost: O(1)."""
+    if mode == OF_DELTA_AND_SLOT:
+        return (delta_gid << 32) | (slot_gid & LOW_WORD)
+    return (slot_gid << 32) | (delta_gid & LOW_WORD)
+
+
+@part
 def _intern(
     delta_gid: int,
     slot_gids: Ids,
@@ -309,12 +319,7 @@ def _intern(
 ) -> None:
     """Write the ids of the pairs of a group with those of a slab into groups int32[length]. Cost: O(length)."""
     for offset in range(length):
-        slot_gid = slot_gids[start + offset]
-        if mode == OF_DELTA_AND_SLOT:
-            pair = (delta_gid << 32) | (slot_gid & LOW_WORD)
-        else:
-            pair = (slot_gid << 32) | (delta_gid & LOW_WORD)
-        groups[offset] = id_of(places, value_of_id, size, pair)
+        groups[offset] = id_of(places, value_of_id, size, pair_of(mode, delta_gid, slot_gids[start + offset]))
 
 
 @kernel

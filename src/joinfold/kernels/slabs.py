@@ -77,6 +77,12 @@ class Slabs:
         start, length, _ = self.slabs[kid].tolist()
         return range(start, start + length)
 
+    def live_positions(self) -> Integers:
+        """Where all slots in use are in the pool, int64[live]. Cost: O(keys + live)."""
+        found = np.empty(self.live, np.int64)
+        live_positions(self.slabs, found)
+        return found
+
     def make_room(self, kid: int) -> None:
         """Make sure that the slab of a key can take one more slot. Cost: O(keys + pool), amortised O(1) per slot."""
         self._compact(at_least=2 * int(self.slabs[kid, CAPACITY]) + 1)
@@ -152,6 +158,16 @@ def remove(
         _copy_slot(gids, ints, dds, last, gids, ints, dds, position)
     slabs[kid, LENGTH] -= 1
     usage[LIVE] -= 1
+
+
+@kernel
+def live_positions(slabs: Integers, found: Integers) -> None:
+    """Write the positions of all slots into found int64[live], key by key. Cost: O(K + live)."""
+    count = 0
+    for kid in range(slabs.shape[0]):
+        for position in range(slabs[kid, START], slabs[kid, START] + slabs[kid, LENGTH]):
+            found[count] = position
+            count += 1
 
 
 @kernel

@@ -1,1 +1,66 @@
-"""placeholder"""
+"""MIN and MAX by group: charged to the member of a combination that leaves first (Wang's TC).
+
+An extreme does not subtract, so nothing is undone when a cell leaves. Instead every combination is entered into its
+group's staircase with the instant at which its first member leaves, and the group's value is the highest step that has
+not left yet. What the valued input holds of a key and group is a staircase too; of the other input only the entry that
+stays longest counts.
+"""
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from joinfold.kernels.charging import charge_leaves, charge_valued
+from joinfold.kernels.identity import IdTable
+from joinfold.kernels.staircase import GroupStairs, LatestLeave, StairSet
+from joinfold.operators.labels import OrderLabels
+from joinfold.operators.layout import ExtremeFold, FoldLayout
+
+Integers = NDArray[np.int64]
+Ids = NDArray[np.int32]
+
+
+class ExtremeStairs:
+    """One extreme of the query."""
+
+    def __init__(self, layout: FoldLayout, extreme: ExtremeFold) -> None:
+        self.extreme = extreme
+        self.is_largest = layout.is_largest(extreme)
+        self.valued = StairSet()
+        self.partners = LatestLeave()
+        self.groups = GroupStairs()
+        self.labels: OrderLabels | None = None
+
+    def codes(self, column: pa.Array) -> tuple[Integers, NDArray[np.bool_]]:
+        """Values as codes whose largest is wanted, and where there is one."""
+        if self.labels is None:
+            self.labels = OrderLabels(column.type, complement=not self.is_largest)
+        return self.labels.codes(column)
+
+    def values(self, codes: Integers, has: NDArray[np.bool_]) -> pa.Array:
+        """Codes as values; before the first value there are only NULLs."""
+        return pa.nulls(len(codes)) if self.labels is None else self.labels.values(codes, has)
+
+    def enter_values(
+        self, key: Ids, group: Ids, leave: int, codes: Integers, mode: int, pairs: IdTable | None, now: int
+    ) -> None:
+        """Entries of the valued input enter and stay until ``leave``."""
+        leaves = np.full(len(key), leave, np.int64)
+        charge_valued(key, group, leaves, codes, self.partners, mode, pairs, self.groups, now)
+        self.valued.insert(key, group, leaves, codes, now)
+
+    def enter_partners(self, key: Ids, group: Ids, leave: int, mode: int, pairs: IdTable | None, now: int) -> None:
+        """Entries of the other input enter and stay until ``leave``."""
+        leaves = np.full(len(key), leave, np.int64)
+        charge_leaves(key, group, leaves, self.partners, self.valued, mode, pairs, self.groups, now)
+        self.partners.insert(key, group, leaves, now)
+
+    def heads(self, instant: int) -> tuple[Integers, NDArray[np.bool_]]:
+        """The code of each group at an instant, and whether it has one."""
+        has, codes = self.groups.heads(instant)
+        return codes, has
+
+    def expire(self, instant: int) -> None:
+        """Forgets keys and groups of which everything has left."""
+        self.valued.expire(instant)
+        self.partners.expire(instant)

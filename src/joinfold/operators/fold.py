@@ -10,7 +10,6 @@ Every bucket gets the pulse of all rows, so all of them know the same watermark 
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from joinfold.kernels.aggregation_set import AggregationSet
 from joinfold.operators.codec import decode
+from joinfold.operators.extremes import ExtremeStairs
 from joinfold.operators.groups import GroupTotals
 from joinfold.operators.identities import RowIds
 from joinfold.operators.layout import FoldLayout
@@ -55,10 +55,20 @@ class Moment:
         return cls(Clock.unset(streams), Occupancy.empty(streams), late=[0] * streams)
 
 
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What a bucket has to say: rows of totals, the instants they answer, and the instant they continue from."""
+
+    rows: pa.RecordBatch | None
+    instants: list[int]
+    before: int | None = None
+
+
 class Fold:
     """One bucket: absorbs blobs, then answers up to the watermark.
 
-    The first bucket answers for a query without groups where no bucket has a combination.
+    The first bucket answers for a query without groups where no bucket has a combination, and counts the late rows that
+    no bucket has.
     """
 
     def __init__(self, layout: FoldLayout, is_first: bool, moment: Moment | None = None) -> None:
@@ -71,7 +81,7 @@ class Fold:
         self.sets = [AggregationSet(len(side.integers), len(side.reals)) for side in layout.inputs]
         self.contents: list[tuple[int, int]] = [(BEGINNING, BEGINNING)] * layout.streams
         self.totals = GroupTotals(layout)
-        self.stairs: list[Any] = []
+        self.stairs = [ExtremeStairs(layout, extreme) for extreme in layout.extremes]
         if layout.streams == 1:
             self._add_constant_row()
 
@@ -88,8 +98,10 @@ class Fold:
             late = batch.column("i0").to_numpy()[~in_time].sum()
             keyless = np.array(pulse["keyless_cells"], np.int64)
             counts = np.array(pulse["keyless_counts"], np.int64)
-            self.moment.late[place] += int(late) + pulse["timeless"]
-            self.moment.late[place] += int(counts[~self._in_time(place, keyless, watermark)].sum())
+            self.moment.late[place] += int(late)
+            if self.is_first:  # every bucket knows of these rows; one counts them
+                self.moment.late[place] += pulse["timeless"]
+                self.moment.late[place] += int(counts[~self._in_time(place, keyless, watermark)].sum())
             seen = np.array(pulse["cells"], np.int64)
             self.moment.occupancy.add(place, seen[self._in_time(place, seen, watermark)])
             if in_time.any():
@@ -113,18 +125,16 @@ class Fold:
             reals[:, 2 * i] = batch.column(f"h{i}").to_numpy()
             reals[:, 2 * i + 1] = batch.column(f"l{i}").to_numpy()
         extremes = [
-            stairs.labels_for(batch.column(f"e{stairs.extreme.index}").type).codes(
-                batch.column(f"e{stairs.extreme.index}")
-            )
+            stairs.codes(batch.column(f"e{stairs.extreme.index}"))
             if stairs.extreme.place == place
-            else (np.zeros(0, np.int64), np.zeros(0, np.bool_))
+            else (np.zeros(rows, np.int64), np.zeros(rows, np.bool_))
             for stairs in self.stairs
         ]
         cells = _cells(batch)
         order = np.argsort(cells, kind="stable")
         bounds = np.flatnonzero(np.diff(cells[order], prepend=cells[order][:1] - 1))
         for part in np.split(order, bounds[1:]):
-            mine = [(codes[part], has[part]) if len(codes) else (codes, has) for codes, has in extremes]
+            mine = [(codes[part], has[part]) for codes, has in extremes]
             entries = Entries(key[part], group[part], integers[part], reals[part], mine)
             self.cells[place].setdefault(int(cells[part[0]]), []).append(entries)
 
@@ -149,30 +159,38 @@ class Fold:
         nothing = np.zeros(1, np.int32)
         self.sets[1].update(nothing, nothing, ones, np.zeros((1, 0)), 1)
         for stairs in self.stairs:
-            stairs.add_partner(nothing, nothing, np.array([END]))
+            stairs.enter_partners(nothing, nothing, END, self.totals.mode(1), None, BEGINNING)
 
     # --- answers go out -------------------------------------------------------------------------------------
 
-    def answer(self, to_the_end: bool = False) -> pa.RecordBatch | None:
-        """Moves over all instants that the watermark has passed, or all there are; a row per instant and group."""
+    def answer(self, to_the_end: bool = False) -> Noted:
+        """Moves over all instants that the watermark has passed, or all there are; a row per instant and group.
+
+        For CHANGES the groups as they stand at the instant before come first, so that MERGE can tell what changed
+        without having a state of its own.
+        """
         moment, layout = self.moment, self.layout
         until = END if to_the_end else moment.clock.watermark(layout.delays_us)
         if until is None:
-            return None
+            return Noted(None, [])
         if layout.timeline.on_trigger:
             instants = self._triggered(until)
         else:
             instants = moment.occupancy.instants(layout.timeline, moment.answered, until)
-        for instant in instants.tolist():
-            self.move(instant)
+        before = [moment.applied] if layout.changes and len(instants) and moment.applied is not None else []
+        for instant in (*before, *instants.tolist()):
+            if instant not in before:
+                self.move(instant)
             heads = [stairs.heads(instant) for stairs in self.stairs]
             self.totals.note(instant, heads, always=layout.is_global and self.is_first)
+        for stairs in self.stairs if len(instants) else ():
+            stairs.expire(int(instants[-1]))
         moment.answered = until
         if not layout.timeline.on_trigger and until != END:
             moment.occupancy.prune(layout.timeline, until)
-        return self._noted()
+        return Noted(self._rows(), instants.tolist(), before[0] if before else None)
 
-    def _noted(self) -> pa.RecordBatch | None:
+    def _rows(self) -> pa.RecordBatch | None:
         """The rows that were noted, with groups and extremes as values again."""
         notes = self.totals.take_notes()
         if not notes.instants:
@@ -204,7 +222,7 @@ class Fold:
             old_first, old_end = self.contents[place]
             for cell in self._between(place, max(first, old_end), end):
                 for entries in self.cells[place][cell]:
-                    self._enter(place, cell, entries)
+                    self._enter(place, cell, entries, instant)
             for cell in self._between(place, old_first, min(first, old_end)):
                 for entries in self.cells[place].pop(cell):
                     self._apply(place, entries, -1)
@@ -214,16 +232,16 @@ class Fold:
     def _between(self, place: int, first: int, end: int) -> list[int]:
         return [cell for cell in sorted(self.cells[place]) if first <= cell < end]
 
-    def _enter(self, place: int, cell: int, entries: Entries) -> None:
+    def _enter(self, place: int, cell: int, entries: Entries, instant: int) -> None:
         self._apply(place, entries, 1)
         leave = int(self.layout.timeline.leave(place, np.array([cell]))[0])
+        mode, pairs = self.totals.mode(place), self.totals.pairs
         for stairs, (codes, has) in zip(self.stairs, entries.extremes, strict=True):
-            groups = self.totals.groups_of
             if stairs.extreme.place == place:
-                stairs.add_values(entries.key[has], entries.group[has], leave, codes[has], groups)
+                stairs.enter_values(entries.key[has], entries.group[has], leave, codes[has], mode, pairs, instant)
             else:
-                partner = entries.integers[:, stairs.extreme.partner] > 0
-                stairs.add_partners(entries.key[partner], entries.group[partner], leave, groups)
+                is_partner = entries.integers[:, stairs.extreme.partner] > 0
+                stairs.enter_partners(entries.key[is_partner], entries.group[is_partner], leave, mode, pairs, instant)
 
     def _apply(self, place: int, entries: Entries, sign: int) -> None:
         self.totals.add(place, entries.key, entries.group, entries.integers, entries.reals, sign, self.sets[1 - place])

@@ -70,7 +70,7 @@ class GroupTotals:
             reals,
             sign,
             other,
-            self._mode(place),
+            self.mode(place),
             pairs,
             integer_products,
             real_products,
@@ -104,7 +104,8 @@ class GroupTotals:
         noted, self.notes = self.notes, Notes()
         return noted
 
-    def _mode(self, place: int) -> int:
+    def mode(self, place: int) -> int:
+        """Whose group a combination belongs to, as the kernels want it for a delta of this input."""
         if all(self.grouped):
             return kernel.OF_DELTA_AND_SLOT if place == 0 else kernel.OF_SLOT_AND_DELTA
         if not any(self.grouped):

@@ -9,40 +9,17 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
+from joinfold.arrow import arrow_schema, arrow_type
 from joinfold.logical.expressions import Value
-from joinfold.types import DataType, Schema
+from joinfold.types import Schema
 
 Row = dict[str, Value]
-
-_ARROW = {
-    "BOOLEAN": pa.bool_(),
-    "TINYINT": pa.int8(),
-    "SMALLINT": pa.int16(),
-    "INT": pa.int32(),
-    "BIGINT": pa.int64(),
-    "FLOAT": pa.float32(),
-    "DOUBLE": pa.float64(),
-    "STRING": pa.string(),
-    "BINARY": pa.binary(),
-    "DATE": pa.date32(),
-    "TIMESTAMP": pa.timestamp("us", tz="UTC"),
-    "TIMESTAMP_NTZ": pa.timestamp("us"),
-    "INTERVAL": pa.duration("us"),
-    "VOID": pa.null(),
-}
-
-
-def arrow_type(type_: DataType) -> pa.DataType:
-    """The Arrow type of a scalar type."""
-    return pa.decimal128(type_.precision, type_.scale) if type_.is_decimal else _ARROW[type_.name]
-
 
 def to_arrow(rows: Iterable[Row], schema: Schema) -> pa.Table:
     """The rows as an Arrow table of that schema."""
     rows = list(rows)
     columns = [pa.array([row[field.name] for row in rows], arrow_type(field.type)) for field in schema]
-    arrow_schema = pa.schema([pa.field(field.name, arrow_type(field.type)) for field in schema])
-    return pa.Table.from_arrays(columns, schema=arrow_schema)
+    return pa.Table.from_arrays(columns, schema=arrow_schema(schema))
 
 
 def from_arrow(table: pa.Table) -> list[Row]:

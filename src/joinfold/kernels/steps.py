@@ -1,0 +1,168 @@
+"""What is left of a set of values for MAX when it is known when each will leave: a *staircase*.
+
+Rows only ever enter; one that leaves is one whose time has come (Wang's time-carrying values). An element (leave, code)
+that another outlives with a code at least as large will never be the maximum. The others, by ascending leave, have
+strictly descending codes::
+
+    code │ ■─────┐
+         │       └───■──┐          the maximum at any later time is the first step that has not left
+         │              └─────■
+         └──────────────────────── leave
+
+MIN is the same on complemented codes. ``NEVER`` is the leave of what stays for good.
+
+A staircase is a row of int64[…, 5]: where its block begins in a pool of steps, how many at the front of the block have
+left, how many are there, how many there is room for, and when the last one leaves. Blocks move and are compacted like
+slabs. Steps that have left are dropped when somebody comes by.
+"""
+
+import numpy as np
+
+from joinfold.kernels.compiling import Integers, kernel, part
+
+BLOCK, GONE, STEPS, ROOM, LAST = 0, 1, 2, 3, 4
+COLUMNS = 5
+LEAST_ROOM = 16
+NEVER = np.iinfo(np.int64).max
+
+
+class StepPool:
+    """The memory in which the steps of many staircases lie: leaves and codes int64[room], used int64[1]."""
+
+    def __init__(self) -> None:
+        self.leaves = np.empty(LEAST_ROOM, np.int64)
+        self.codes = np.empty(LEAST_ROOM, np.int64)
+        self.used = np.zeros(1, np.int64)
+
+    @property
+    def bytes_held(self) -> int:
+        """The memory of all arrays."""
+        return self.leaves.nbytes + self.codes.nbytes
+
+    def make_room(self, stairs: Integers, rows: Integers, now: int) -> None:
+        """Drop what has left and make sure that any staircase can double; ``rows`` int64[m] are all that there are.
+
+        Cost: O(m + steps), amortised O(1) per step.
+        """
+        capacities = np.empty(rows.size, np.int64)
+        compact_blocks(stairs, rows, self.leaves, capacities, now)
+        needed = int(capacities.sum())
+        room = max(LEAST_ROOM, needed + needed // 2 + 2 * int(capacities.max(initial=0)) + 2)
+        leaves, codes = np.empty(room, np.int64), np.empty(room, np.int64)
+        move_blocks(stairs, rows, capacities, self.leaves, self.codes, leaves, codes)
+        self.leaves, self.codes = leaves, codes
+        self.used[0] = needed
+
+
+@part
+def drop(stairs: Integers, leaves: Integers, row: int, now: int) -> None:
+    """Forget the steps of a staircase that leave at ``now`` or before. Cost: O(1) for each."""
+    while stairs[row, STEPS] > 0 and leaves[stairs[row, BLOCK] + stairs[row, GONE]] <= now:
+        stairs[row, GONE] += 1
+        stairs[row, STEPS] -= 1
+
+
+@part
+def insert_step(
+    stairs: Integers, leaves: Integers, codes: Integers, used: Integers, row: int, leave: int, code: int
+) -> bool:
+    """Add an element to a staircase; false if there is no room. Cost: O(log steps), and O(steps) in the middle."""
+    first = stairs[row, BLOCK] + stairs[row, GONE]
+    end = first + stairs[row, STEPS]
+    later, high = first, end  # the first step that leaves at ``leave`` or later; seldom there is one
+    if stairs[row, LAST] < leave:
+        later = end
+    while later < high:
+        middle = (later + high) >> 1
+        if leaves[middle] < leave:
+            later = middle + 1
+        else:
+            high = middle
+    if later < end and codes[later] >= code:
+        return True
+    stop = later + 1 if later < end and leaves[later] == leave else later
+    keep = later
+    while keep > first and codes[keep - 1] <= code:
+        keep -= 1
+    if keep == stop and end == stairs[row, BLOCK] + stairs[row, ROOM]:
+        offset = keep - first
+        if not _open_end(stairs, leaves, codes, used, row):
+            return False
+        first = stairs[row, BLOCK]
+        end = first + stairs[row, STEPS]
+        keep = stop = first + offset
+    _shift(leaves, codes, stop, end, keep + 1)
+    leaves[keep] = leave
+    codes[keep] = code
+    stairs[row, STEPS] += keep + 1 - stop
+    if stop == end:
+        stairs[row, LAST] = leave
+    return True
+
+
+@kernel
+def compact_blocks(stairs: Integers, rows: Integers, leaves: Integers, capacities: Integers, now: int) -> None:
+    """Drop what has left; fill in the capacity int64[m] each block needs: less if at most a quarter is used. O(m)."""
+    for index in range(rows.size):
+        row = rows[index]
+        drop(stairs, leaves, row, now)
+        length, capacity = stairs[row, STEPS], stairs[row, ROOM]
+        while capacity > 0 and 4 * length <= capacity:
+            capacity >>= 1
+        capacities[index] = capacity
+
+
+@kernel
+def move_blocks(
+    stairs: Integers,
+    rows: Integers,
+    capacities: Integers,
+    leaves: Integers,
+    codes: Integers,
+    new_leaves: Integers,
+    new_codes: Integers,
+) -> None:
+    """Move the steps of all staircases to the front of another pool, with capacities int64[m]. Cost: O(m + steps)."""
+    used = 0
+    for index in range(rows.size):
+        row = rows[index]
+        first = stairs[row, BLOCK] + stairs[row, GONE]
+        for offset in range(stairs[row, STEPS]):
+            new_leaves[used + offset] = leaves[first + offset]
+            new_codes[used + offset] = codes[first + offset]
+        stairs[row, BLOCK] = used
+        stairs[row, GONE] = 0
+        stairs[row, ROOM] = capacities[index]
+        used += capacities[index]
+
+
+@kernel
+def _open_end(stairs: Integers, leaves: Integers, codes: Integers, used: Integers, row: int) -> bool:
+    """Make a place at the end of a full block: over what has left, if that is half of it, else in twice the room."""
+    start, length, capacity = stairs[row, BLOCK], stairs[row, STEPS], stairs[row, ROOM]
+    first = start + stairs[row, GONE]
+    if capacity == 0 or 2 * stairs[row, GONE] < capacity:
+        start, capacity = used[0], max(1, 2 * capacity)
+        if start + capacity > leaves.size:
+            return False
+        used[0] += capacity
+    for offset in range(length):
+        leaves[start + offset] = leaves[first + offset]
+        codes[start + offset] = codes[first + offset]
+    stairs[row, BLOCK] = start
+    stairs[row, GONE] = 0
+    stairs[row, ROOM] = capacity
+    return True
+
+
+@part
+def _shift(leaves: Integers, codes: Integers, start: int, end: int, to: int) -> None:
+    """Move steps ``start`` to ``end`` so that they begin at ``to``. Cost: O(end − start)."""
+    if to < start:
+        for offset in range(end - start):
+            leaves[to + offset] = leaves[start + offset]
+            codes[to + offset] = codes[start + offset]
+    elif to > start:
+        for offset in range(end - start - 1, -1, -1):
+            leaves[to + offset] = leaves[start + offset]
+            codes[to + offset] = codes[start + offset]
