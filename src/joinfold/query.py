@@ -2,23 +2,45 @@
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
 
 from joinfold.dialect import ParsedQuery, bind
 from joinfold.errors import UsageError
 from joinfold.logical.query import LogicalQuery, Source
 from joinfold.logical.sql import query_text
 from joinfold.logical.tree import query_tree
+from joinfold.planner.folding import plan_fold
+from joinfold.planner.plan import PhysicalPlan
 from joinfold.types import Schema
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from joinfold.runtime.handle import Handle
+
 STAGES = ("logical",)
+
+
+class Data(Protocol):
+    """Where a query's rows come from, and where it runs."""
+
+    @property
+    def spark(self) -> "SparkSession":
+        """The Spark session."""
+
+    def frame(self, name: str) -> "DataFrame":
+        """The DataFrame of a stream or relation."""
 
 
 class Query:
     """What a user holds: the logical query, its canonical text and its plans."""
 
-    def __init__(self, parsed: ParsedQuery, catalog: Mapping[str, Source]) -> None:
+    def __init__(self, parsed: ParsedQuery, catalog: Mapping[str, Source], data: Data) -> None:
         self._parsed = parsed
         self._catalog = catalog
+        self._data = data
 
     def __repr__(self) -> str:
         return f"<joinfold.Query {' '.join(self.to_sql().split())}>"
@@ -42,3 +64,50 @@ class Query:
         if stage not in STAGES:
             raise UsageError(f"unknown stage '{stage}'", f"the stages are: {', '.join(STAGES)}.")
         return str(query_tree(self.logical))
+
+    def to_df(self) -> "DataFrame":
+        """The answers as a DataFrame, streaming if an input streams; any sink of Spark takes it."""
+        from joinfold.runtime.engine import default_partitions
+
+        return self._frame(default_partitions(self._data.spark))
+
+    def collect(self) -> pa.Table:
+        """The answers over bounded inputs, run to the end."""
+        frame = self.to_df()
+        if frame.isStreaming:
+            raise UsageError("collect runs bounded inputs to the end, and this query reads a stream", "use start.")
+        return frame.toArrow()
+
+    def start(
+        self,
+        sink: str,
+        *,
+        checkpoint: str,
+        trigger: str | None = None,
+        partitions: int | None = None,
+        name: str | None = None,
+        **options: str,
+    ) -> "Handle":
+        """Runs the query into a sink of Spark ('console', 'parquet' with path=…, 'memory' with name=…, …).
+
+        The checkpoint belongs to the query: a later start goes on where this one stopped. ``trigger`` is a duration
+        between micro-batches, or 'available' to stop when all that is there now is answered.
+        """
+        from joinfold.runtime.engine import start
+
+        if not self.logical.streams or not any(
+            self._data.frame(i.source.name).isStreaming for i in self.logical.inputs
+        ):
+            raise UsageError("start runs streams, and all inputs of this query are bounded", "use collect.")
+        return start(self.plan, self._frame, self._data.spark, sink, checkpoint, trigger, partitions, name, options)
+
+    @cached_property
+    def plan(self) -> PhysicalPlan:
+        """How the query runs; raises `QueryError` for what no engine runs yet."""
+        return plan_fold(self.logical)
+
+    def _frame(self, partitions: int) -> "DataFrame":
+        from joinfold.runtime.engine import run
+
+        names = {input_.source.name for input_ in self.logical.inputs}
+        return run(self.plan, {name: self._data.frame(name) for name in names}, partitions)

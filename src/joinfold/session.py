@@ -1,9 +1,11 @@
 """`Session`: the streams and relations that queries can name, and the Spark that runs them."""
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from joinfold.arrow import schema_from_arrow
 from joinfold.builder import Builder
 from joinfold.dialect import parse, read_schema
 from joinfold.errors import UnknownNameError, UsageError, suggestion
@@ -11,10 +13,10 @@ from joinfold.logical.query import Source
 from joinfold.names import find_name
 from joinfold.query import Query
 from joinfold.timetext import duration_us
-from joinfold.types import TIMESTAMP, TIMESTAMP_NTZ, DataType, Field, Schema, decimal
+from joinfold.types import TIMESTAMP, TIMESTAMP_NTZ, Schema
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 class Session:
@@ -51,7 +53,7 @@ class Session:
 
     def sql(self, text: str) -> Query:
         """Parses and binds a query; raises `QueryError` with the place of what is wrong."""
-        query = Query(parse(text), dict(self._catalog))
+        query = Query(parse(text), dict(self._catalog), self)
         query.logical  # noqa: B018 - binding now, so that a mistake shows here
         return query
 
@@ -59,11 +61,20 @@ class Session:
         """The builder's way to a registered stream or relation."""
         if not find_name(name, self._catalog):
             raise UnknownNameError(f"stream '{name}'", name, self._catalog, None, owner="The session")
-        return Builder.of(name, dict(self._catalog))
+        return Builder.of(name, dict(self._catalog), self)
+
+    def frame(self, name: str) -> "DataFrame":
+        """The DataFrame of a registered stream or relation."""
+        from joinfold.runtime.schema import to_frame
+
+        return to_frame(self.spark, self._data[name], self._catalog[name])
 
     def _register(self, source: Source, data: Any) -> None:
         if not all(part.strip() for part in source.name.split(".")):
             raise UsageError(f"'{source.name}' is not a name for a stream or relation")
+        for column, count in Counter(source.schema.names).items():
+            if count > 1:
+                raise UsageError(f"'{source.name}' has {count} columns '{column}'", "give each its own name.")
         self._catalog[source.name] = source
         self._data[source.name] = data
 
@@ -77,7 +88,7 @@ def schema_of(source: Any) -> Schema:
     if isinstance(source, pa.Table | pa.RecordBatch):
         source = source.schema
     if isinstance(source, pa.Schema):
-        return Schema(tuple(Field(field.name, _arrow_type(field)) for field in source))
+        return schema_from_arrow(source)
     if type(source).__module__.startswith("pyspark."):
         from joinfold.runtime.schema import spark_schema
 
@@ -92,41 +103,11 @@ def _time_column(name: str, schema: Schema, time: str) -> str:
     found = find_name(time, schema.names)
     if len(found) != 1:
         near = suggestion(time, schema.names)
-        hint = (f"did you mean '{near}'? " if near else "") + f"It has: {', '.join(schema.names)}."
+        hint = f"did you mean '{near}'? It has" if near else "it has"
+        hint += f": {', '.join(schema.names)}."
         raise UsageError(f"stream '{name}' has no column '{time}' to take its time from", hint)
     type_ = schema.type_of(found[0])
     if type_ not in (TIMESTAMP, TIMESTAMP_NTZ) and not type_.is_integer:
         hint = "cast it in the DataFrame; an integer column is a clock of its own."
         raise UsageError(f"the time column '{found[0]}' of stream '{name}' is {type_}, not TIMESTAMP", hint)
     return found[0]
-
-
-_ARROW_NAMES = {
-    pa.bool_(): "BOOLEAN",
-    pa.int8(): "TINYINT",
-    pa.int16(): "SMALLINT",
-    pa.int32(): "INT",
-    pa.int64(): "BIGINT",
-    pa.float32(): "FLOAT",
-    pa.float64(): "DOUBLE",
-    pa.string(): "STRING",
-    pa.large_string(): "STRING",
-    pa.binary(): "BINARY",
-    pa.large_binary(): "BINARY",
-    pa.date32(): "DATE",
-}
-
-
-def _arrow_type(field: pa.Field) -> DataType:
-    type_ = field.type
-    if type_ in _ARROW_NAMES:
-        return DataType(_ARROW_NAMES[type_])
-    if pa.types.is_timestamp(type_):
-        return TIMESTAMP if type_.tz else TIMESTAMP_NTZ
-    if pa.types.is_decimal(type_):
-        return decimal(type_.precision, type_.scale)
-    if pa.types.is_dictionary(type_):
-        return _arrow_type(pa.field(field.name, type_.value_type))
-    if pa.types.is_nested(type_):
-        return DataType(f"{type(type_).__name__}<{type_}>")
-    raise UsageError(f"column '{field.name}' has the type {type_}, which has no counterpart in Spark", "cast it first.")

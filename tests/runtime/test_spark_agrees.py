@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
+from tests.strategies import same_value
 
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.errors import EvaluationError, QueryError
@@ -18,7 +19,6 @@ from joinfold.reference.evaluate import Context, evaluate
 from joinfold.reference.rows import from_arrow, to_arrow
 from joinfold.runtime.expressions import spark_text
 from joinfold.runtime.schema import spark_schema
-from tests.strategies import same_value
 
 pytestmark = pytest.mark.spark
 
@@ -32,18 +32,55 @@ DAY_US = 86_400_000_000
 ROWS: list[dict[str, Any]] = [
     dict.fromkeys(SCHEMA.names),
     {
-        **{"ts": 0, "y": 1, "h": -2, "i": 3, "l": -4, "f": 0.5, "d": -0.0, "m": Decimal("1.25"), "n": Decimal(3)},
-        **{"s": "", "r": "%", "b": True, "e": datetime.date(1970, 1, 1), "z": -1, "x": b""},
+        "ts": 0,
+        "y": 1,
+        "h": -2,
+        "i": 3,
+        "l": -4,
+        "f": 0.5,
+        "d": -0.0,
+        "m": Decimal("1.25"),
+        "n": Decimal(3),
+        "s": "",
+        "r": "%",
+        "b": True,
+        "e": datetime.date(1970, 1, 1),
+        "z": -1,
+        "x": b"",
     },
     {
-        **{"ts": 1_719_835_199_999_999, "y": -7, "h": 12, "i": 0, "l": 2**30, "f": -2.25, "d": float("nan")},
-        **{"m": Decimal("-99.99"), "n": Decimal("0.0000000001"), "s": "Straße x'y\\z", "r": "x"},
-        **{"b": False, "e": datetime.date(2024, 2, 29), "z": 1_709_164_800_123_456, "x": b"\x00\xff"},
+        "ts": 1_719_835_199_999_999,
+        "y": -7,
+        "h": 12,
+        "i": 0,
+        "l": 2**30,
+        "f": -2.25,
+        "d": float("nan"),
+        "m": Decimal("-99.99"),
+        "n": Decimal("0.0000000001"),
+        "s": "Straße x'y\\z",
+        "r": "x",
+        "b": False,
+        "e": datetime.date(2024, 2, 29),
+        "z": 1_709_164_800_123_456,
+        "x": b"\x00\xff",
     },
     {
-        **{"ts": -DAY_US - 1, "y": 3, "h": 0, "i": -5, "l": 7, "f": 1e10, "d": float("inf"), "m": Decimal("0.00")},
-        **{"n": Decimal("-12345678.5"), "s": " 日本 aXb ", "r": "a_b", "b": None},
-        **{"e": datetime.date(1969, 12, 31), "z": 0, "x": b"a"},
+        "ts": -DAY_US - 1,
+        "y": 3,
+        "h": 0,
+        "i": -5,
+        "l": 7,
+        "f": 1e10,
+        "d": float("inf"),
+        "m": Decimal("0.00"),
+        "n": Decimal("-12345678.5"),
+        "s": " 日本 aXb ",
+        "r": "a_b",
+        "b": None,
+        "e": datetime.date(1969, 12, 31),
+        "z": 0,
+        "x": b"a",
     },
 ]
 
@@ -74,13 +111,27 @@ OTHERS = [
     *("CASE WHEN i > 0 THEN i ELSE m END", "CASE i WHEN 3 THEN 'three' END", "IF(b, 1, 2.5)", "d = d", "d < d"),
     *("CAST(i AS STRING)", "CAST(d AS STRING)", "CAST(m AS STRING)", "CAST(b AS STRING)", "CAST(e AS STRING)"),
     *("CAST(ts AS STRING)", "CAST(ts AS DATE)", "CAST(z AS DATE)", "CAST(e AS TIMESTAMP)", "CAST(z AS STRING)"),
-    *("CAST(m AS INT)", "CAST(i AS DECIMAL(12, 3))", "CAST(m AS DECIMAL(4, 1))", "CAST(b AS INT)", "CAST(i AS BOOLEAN)"),
+    *(
+        "CAST(m AS INT)",
+        "CAST(i AS DECIMAL(12, 3))",
+        "CAST(m AS DECIMAL(4, 1))",
+        "CAST(b AS INT)",
+        "CAST(i AS BOOLEAN)",
+    ),
     *("CAST('12' AS INT)", "CAST(' 1.50 ' AS DECIMAL(5, 2))", "CAST('yes' AS BOOLEAN)", "CAST(f AS DOUBLE)"),
     *("CAST(i AS DOUBLE)", "CAST(y AS BIGINT)", "CAST(l AS DOUBLE)", "i % -2", "-i % 2", "m % 0.7", "i DIV 2"),
     *("CAST(ts AS TIMESTAMP_NTZ)", "CAST(z AS TIMESTAMP)", "l / 3", "i / 0", "i % 0", "m / 0", "d / 0", "m / 3"),
 ]
 REFUSED_VALUES = [
-    *("CEIL(d)", "FLOOR(d)", "CAST(d AS INT)", "CAST(s AS INT)", "CAST(s AS BOOLEAN)", "CAST(s AS DATE)", "i + 2147483647"),
+    *(
+        "CEIL(d)",
+        "FLOOR(d)",
+        "CAST(d AS INT)",
+        "CAST(s AS INT)",
+        "CAST(s AS BOOLEAN)",
+        "CAST(s AS DATE)",
+        "i + 2147483647",
+    ),
     *("l * 9223372036854775807", "CAST(l * 8 AS INT)", "CAST(m AS DECIMAL(2, 1))", "-CAST('-128' AS TINYINT)"),
 ]
 AGGREGATES = [

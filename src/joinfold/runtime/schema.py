@@ -1,9 +1,13 @@
 """Spark's schemas as joinfold's."""
 
-from pyspark.sql import DataFrame
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as spark
 
 from joinfold.errors import UsageError
+from joinfold.logical.query import Source
 from joinfold.types import DataType, Field, Schema, decimal
 
 _NAMES: dict[type[spark.DataType], str] = {
@@ -29,6 +33,15 @@ _NAMES: dict[type[spark.DataType], str] = {
 def spark_schema(frame: DataFrame) -> Schema:
     """The columns of a DataFrame."""
     return Schema(tuple(Field(field.name, joinfold_type(field.dataType, field.name)) for field in frame.schema))
+
+
+def to_frame(spark: SparkSession, data: Any, source: Source) -> DataFrame:
+    """The rows of a source as a DataFrame."""
+    if isinstance(data, DataFrame):
+        return data
+    if isinstance(data, pa.Table | pa.RecordBatch):
+        return spark.createDataFrame(pa.table(data), schema=str(source.schema))
+    raise UsageError(f"'{source.name}' is registered by its schema alone", "register a DataFrame or a table to run it.")
 
 
 def joinfold_type(type_: spark.DataType, column: str) -> DataType:

@@ -1,0 +1,149 @@
+"""A physical plan on Spark: PACK, shuffle by bucket, FOLD, shuffle by group, MERGE; HAVING and SELECT in the JVM."""
+
+from collections.abc import Callable
+from functools import partial
+
+from pyspark.sql import DataFrame, SparkSession
+
+from joinfold.logical.expressions import AggregateValue, Column, Expression, GroupValue, rewrite
+from joinfold.names import identifier_text
+from joinfold.planner.plan import PhysicalPlan
+from joinfold.runtime.checkpoint import agree
+from joinfold.runtime.expressions import spark_text
+from joinfold.runtime.frames import packed
+from joinfold.runtime.handle import Handle
+from joinfold.runtime.labels import spread_labels
+from joinfold.runtime.stages import NOTED, FoldStage, finish_batches, fold_bounded
+from joinfold.runtime.streaming import FoldProcessor
+from joinfold.types import BOOLEAN, DataType, Field, Schema
+
+ANSWER = "answer"
+
+
+def run(plan: PhysicalPlan, sources: dict[str, DataFrame], partitions: int) -> DataFrame:
+    """The answers as a DataFrame: streaming if an input streams."""
+    buckets = spread_labels(partitions if plan.query.graph.keys else 1)
+    merges = spread_labels(partitions if plan.query.groups else 1) if plan.merges else buckets[:1]
+    stage = FoldStage(plan.layout, buckets, merges)
+    grouped = packed(plan, sources, buckets).groupBy("bucket")
+    if any(sources[frame.input.source.name].isStreaming for frame in plan.frames):
+        noted = FoldProcessor.over(grouped, stage)
+    else:
+        noted = grouped.applyInArrow(lambda blobs: fold_bounded(stage, blobs), NOTED)
+    if plan.merges:
+        noted = noted.repartition(len(merges), "label")
+    schema = finished_schema(plan)
+    finished = noted.mapInArrow(partial(finish_batches, plan.layout, schema), str(schema))
+    return selected(plan, finished.alias(ANSWER))
+
+
+def start(
+    plan: PhysicalPlan,
+    frame: Callable[[int], DataFrame],
+    spark: SparkSession,
+    sink: str,
+    checkpoint: str,
+    trigger: str | None,
+    partitions: int | None,
+    name: str | None,
+    options: dict[str, str],
+) -> Handle:
+    """Starts a query into a sink, by the manifest of its checkpoint."""
+    wanted = default_partitions(spark) if partitions is None else partitions
+    manifest = agree(spark, checkpoint, plan.query, wanted, explicit=partitions is not None)
+    writer = frame(manifest.partitions).writeStream.format(sink).outputMode("append").options(**options)
+    writer = writer.option("checkpointLocation", checkpoint)
+    if name is not None:
+        writer = writer.queryName(name)
+    if trigger is not None:
+        available = trigger == "available"
+        writer = writer.trigger(availableNow=True) if available else writer.trigger(processingTime=trigger)
+    before = spark.conf.get("spark.sql.shuffle.partitions")
+    spark.conf.set("spark.sql.shuffle.partitions", manifest.partitions)
+    try:
+        return Handle(writer.start(), plan)
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", before or manifest.partitions)
+
+
+def default_partitions(spark: SparkSession) -> int:
+    """As many as Spark shuffles into."""
+    return int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+
+
+def finished_schema(plan: PhysicalPlan) -> Schema:
+    """What MERGE gives: the instant, the groups in the order of the inputs, the aggregates."""
+    instant = plan.query.schema.fields[0]
+    places = sorted(plan.groups, key=lambda group: (group.place, group.index))
+    distinct = list(dict.fromkeys((group.place, group.index, group.type) for group in places))
+    groups = [Field(f"g{number}", type_) for number, (_, _, type_) in enumerate(distinct)]
+    aggregates = [Field(f"a{number}", layout.type) for number, layout in enumerate(plan.layout.aggregates)]
+    if not plan.layout.changes:
+        return Schema((instant, *groups, *aggregates))
+    was, is_ = Field("was", BOOLEAN), Field("now", BOOLEAN)
+    old = [Field(f"old_{field.name}", field.type) for field in aggregates]
+    return Schema((instant, *groups, was, is_, *aggregates, *old))
+
+
+def selected(plan: PhysicalPlan, finished: DataFrame) -> DataFrame:
+    """HAVING and SELECT, evaluated by Spark."""
+    query = plan.query
+    if query.changes:
+        return _selected_changes(plan, finished)
+    if query.having is not None:
+        finished = finished.where(spark_text(_over_columns(plan, query.having)))
+    columns = [
+        f"{spark_text(_over_columns(plan, output.expression))} AS {identifier_text(output.name)}"
+        for output in query.outputs
+    ]
+    return finished.selectExpr("instant", *columns)
+
+
+def _selected_changes(plan: PhysicalPlan, finished: DataFrame) -> DataFrame:
+    """HAVING and SELECT on what was and on what is; the difference decides what is emitted."""
+    query = plan.query
+    sides = {"old": "old_", "new": ""}
+    columns = ["instant"]
+    for side, prefix in sides.items():
+        exists = "was" if side == "old" else "now"
+        having = "TRUE" if query.having is None else spark_text(_over_columns(plan, query.having, prefix))
+        columns.append(f"{exists} AND COALESCE({having}, FALSE) AS {side}")
+        columns += [
+            f"{spark_text(_over_columns(plan, output.expression, prefix))} AS {side}_{place}"
+            for place, output in enumerate(query.outputs)
+        ]
+    differs = " OR ".join(_differs(f"old_{i}", f"new_{i}", o.expression.type) for i, o in enumerate(query.outputs))
+    change = (
+        "CASE WHEN new AND NOT old THEN 'insert' WHEN old AND NOT new THEN 'delete' "
+        f"WHEN old AND new AND ({differs}) THEN 'update' END AS change"
+    )
+    shown = [
+        f"IF(new, new_{place}, old_{place}) AS {identifier_text(output.name)}"
+        for place, output in enumerate(query.outputs)
+    ]
+    return finished.selectExpr(*columns).selectExpr("instant", change, *shown).where("change IS NOT NULL")
+
+
+def _differs(old: str, new: str, type_: DataType) -> str:
+    """Whether a value has changed; a floating one by more than 1e-9 of itself."""
+    if not type_.is_floating:
+        return f"NOT ({old} <=> {new})"
+    close = f"ABS({old} - {new}) <= 1e-9 * GREATEST(ABS({old}), ABS({new})) AND ABS({old}) < DOUBLE('Infinity')"
+    return f"NOT ({old} <=> {new} OR COALESCE({close}, FALSE))"
+
+
+def _over_columns(plan: PhysicalPlan, expression: Expression, prefix: str = "") -> Expression:
+    """Group and aggregate values as columns of MERGE's answer."""
+
+    def column(node: Expression) -> Expression | None:
+        match node:
+            case GroupValue(index=index, type=type_):
+                group = plan.groups[index]
+                before = len(plan.layout.inputs[0].groups) if group.place == 1 else 0
+                return Column(ANSWER, f"g{before + group.index}", type_)
+            case AggregateValue(index=index, type=type_):
+                return Column(ANSWER, f"{prefix}a{index}", type_)
+            case _:
+                return None
+
+    return rewrite(expression, column)

@@ -1,0 +1,31 @@
+"""Bucket labels that spread evenly over Spark's partitions.
+
+Spark hashes a grouping key again, so the numbers 0, 1, 2, … collide. Its hash of an int is Murmur3 with seed 42; labels
+are picked by computing it, until every partition has one.
+"""
+
+
+def spread_labels(partitions: int) -> tuple[int, ...]:
+    """For each partition in order, the smallest label that Spark sends there."""
+    found: dict[int, int] = {}
+    label = 0
+    while len(found) < partitions:
+        found.setdefault(murmur3_of_int(label) % partitions, label)
+        label += 1
+    return tuple(found[partition] for partition in range(partitions))
+
+
+def murmur3_of_int(value: int, seed: int = 42) -> int:
+    """Spark's hash of an INT, as a signed 32-bit number."""
+    k = (value * 0xCC9E2D51) & 0xFFFFFFFF
+    k = _rotated(k, 15) * 0x1B873593 & 0xFFFFFFFF
+    h = (_rotated(seed ^ k, 13) * 5 + 0xE6546B64) & 0xFFFFFFFF
+    h ^= 4
+    h = (h ^ h >> 16) * 0x85EBCA6B & 0xFFFFFFFF
+    h = (h ^ h >> 13) * 0xC2B2AE35 & 0xFFFFFFFF
+    h ^= h >> 16
+    return h - 2**32 if h >= 2**31 else h
+
+
+def _rotated(word: int, bits: int) -> int:
+    return (word << bits | word >> 32 - bits) & 0xFFFFFFFF

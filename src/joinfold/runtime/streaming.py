@@ -1,0 +1,148 @@
+"""FOLD on Structured Streaming: one key a bucket, the entries of live cells in the state store.
+
+The state of a bucket is its *moment* (a small blob) and *pieces* (blobs of entries, deleted when their last cell has
+left). What is made from them is kept in the worker between micro-batches, under the token of the moment that it
+belongs to: a batch that failed, or ran elsewhere, leaves a token that no longer fits, and the bucket is made anew.
+"""
+
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql import DataFrame, GroupedData
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from joinfold.operators.codec import decode, encode
+from joinfold.operators.fold import Fold, Moment
+from joinfold.operators.timeline import Clock, Occupancy
+from joinfold.runtime.handle import METRIC_COLUMNS, observed
+from joinfold.runtime.stages import NOTED, FoldStage
+
+ENTRIES_PER_PIECE = 65_536
+ROWS = f"{NOTED}, {METRIC_COLUMNS}"
+
+_warm: dict[tuple[str, int], tuple[str, Fold]] = {}
+
+
+class FoldProcessor(StatefulProcessor):
+    """FOLD for `transformWithStateInPandas`: decodes, folds, encodes."""
+
+    def __init__(self, stage: FoldStage) -> None:
+        self.stage = stage
+        self.run = uuid.uuid4().hex
+
+    @classmethod
+    def over(cls, grouped: GroupedData, stage: FoldStage) -> DataFrame:
+        """The noted answers of all buckets."""
+        rows = grouped.transformWithStateInPandas(
+            statefulProcessor=cls(stage), outputStructType=ROWS, outputMode="Append", timeMode="None"
+        )
+        return observed(rows, stage.layout.streams)
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Opens the state."""
+        self.moment = handle.getValueState("moment", "blob binary")
+        self.pieces = handle.getMapState("pieces", "number long", "blob binary")
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+        """A micro-batch of a bucket."""
+        bucket = int(key[0])
+        facts, fold = self._fold(bucket)
+        accepted = fold.absorb(blob for frame in rows for blob in frame["blob"])
+        self._write(facts, accepted)
+        answered = fold.answer()
+        noted = list(self.stage.split(answered))
+        self._forget(facts, fold)
+        facts["token"] = uuid.uuid4().hex
+        self.moment.update((encode(_NO_ROWS, facts | _moment_facts(fold.moment)),))
+        _warm[self.run, bucket] = (facts["token"], fold)
+        yield _rows(noted, fold, len(answered.instants), facts)
+
+    def close(self) -> None:
+        """Nothing to close: the state is Spark's."""
+
+    def _fold(self, bucket: int) -> tuple[dict[str, Any], Fold]:
+        """The bucket as the state has it, from memory where the token fits."""
+        stored = self.moment.get()
+        if stored is None:
+            return {"pieces": [], "next": 0}, self.stage.fold_for(bucket)
+        _, facts = decode(bytes(stored[0]))
+        token, fold = _warm.get((self.run, bucket), ("", None))
+        if fold is None or token != facts["token"]:
+            fold = self.stage.fold_for(bucket)
+            fold.moment = _moment_from(facts)
+            for number, place, *_ in facts["pieces"]:
+                piece = self.pieces.getValue((number,))
+                assert piece is not None
+                batch, _ = decode(bytes(piece[0]))
+                fold.add(place, batch)
+            fold.resume()
+        return {"pieces": facts["pieces"], "next": facts["next"]}, fold
+
+    def _write(self, facts: dict[str, Any], accepted: list[tuple[int, pa.RecordBatch]]) -> None:
+        """Stores new entries in pieces of a size that the state store moves well."""
+        for place in sorted({place for place, _ in accepted}):
+            batches = [batch for own, batch in accepted if own == place]
+            entries = pa.Table.from_batches(batches).combine_chunks().sort_by("cell").to_batches()
+            for batch in entries:
+                for start in range(0, batch.num_rows, ENTRIES_PER_PIECE):
+                    piece = batch.slice(start, ENTRIES_PER_PIECE)
+                    last_cell = piece.column("cell")[piece.num_rows - 1].as_py()
+                    blob = encode(piece)
+                    self.pieces.updateValue((facts["next"],), (blob,))
+                    facts["pieces"].append([facts["next"], place, last_cell, len(blob)])
+                    facts["next"] += 1
+
+    def _forget(self, facts: dict[str, Any], fold: Fold) -> None:
+        """Deletes the pieces of which every cell has left its window."""
+        live = []
+        for piece in facts["pieces"]:
+            number, place, last_cell, _ = piece
+            if last_cell < fold.contents[place][0]:
+                self.pieces.removeKey((number,))
+            else:
+                live.append(piece)
+        facts["pieces"] = live
+
+
+def _rows(noted: list[tuple[int, bytes]], fold: Fold, instants: int, facts: dict[str, Any]) -> pd.DataFrame:
+    """The noted answers, and one more row with the bucket's metrics."""
+    moment = fold.moment
+    metrics = {
+        "watermark": moment.clock.watermark(fold.layout.delays_us),
+        "instants": instants,
+        "entries": sum(live.live_entries for live in fold.sets),
+        "cells": sum(map(len, fold.cells)),
+        "state_bytes": sum(size for *_, size in facts["pieces"]),
+        "late": moment.late,
+        "seen": moment.clock.largest,
+    }
+    rows = [{"label": label, "blob": blob} for label, blob in noted] + [{"label": 0, **metrics}]
+    columns = ["label", "blob", *metrics]
+    return pd.DataFrame({name: pd.Series([row.get(name) for row in rows], dtype=object) for name in columns})
+
+
+_NO_ROWS = pa.RecordBatch.from_pydict({"cell": pa.array([], pa.int64())})
+
+
+def _moment_facts(moment: Moment) -> dict[str, Any]:
+    return {
+        "clock": moment.clock.to_array().tolist(),
+        "occupancy": [cells.tolist() for cells in moment.occupancy.to_arrays()],
+        "answered": moment.answered,
+        "applied": moment.applied,
+        "late": moment.late,
+    }
+
+
+def _moment_from(facts: dict[str, Any]) -> Moment:
+    return Moment(
+        Clock.from_array(np.array(facts["clock"], np.int64)),
+        Occupancy.from_arrays([np.array(cells, np.int64) for cells in facts["occupancy"]]),
+        facts["answered"],
+        facts["applied"],
+        facts["late"],
+    )

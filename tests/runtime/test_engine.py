@@ -1,0 +1,131 @@
+"""Queries on Spark, static and streaming, against the definition."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as parquet
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from tests.operators.test_machine import planned, runnable, scattered
+from tests.strategies import Case, assert_same_answers
+
+import joinfold as jf
+from joinfold.reference import naive
+from joinfold.reference.rows import from_arrow, to_arrow
+from joinfold.reference.streaming import stream
+from joinfold.runtime.labels import murmur3_of_int, spread_labels
+from joinfold.timetext import duration_text
+
+pytestmark = pytest.mark.spark
+
+few = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+fewer = settings(few, max_examples=4)
+
+
+@pytest.fixture(autouse=True)
+def in_utc(spark: Any) -> Iterator[None]:
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    yield
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+def rows_of(table: Any) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in from_arrow(table)]
+
+
+@few
+@given(case=runnable, zone=st.sampled_from(["UTC", "Asia/Tokyo"]))
+def test_static_frames(spark: Any, case: Case, zone: str) -> None:
+    plan = planned(case)
+    assume(plan is not None)
+    assert plan is not None
+    expected = naive.answers(plan.query, case.data)
+    assume(expected)
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    session = jf.Session(spark)
+    for name, source in case.catalog.items():
+        frame = spark.createDataFrame(to_arrow(case.data[name], source.schema), schema=str(source.schema))
+        session.stream(name, frame, time="ts", delay=duration_text(source.delay_us))
+    answered = session.sql(case.text).collect()
+    assert answered.column_names == list(plan.query.schema.names)
+    assert_same_answers(expected, rows_of(answered))
+
+
+@fewer
+@given(case=runnable, data=st.data())
+def test_streams_that_are_stopped_and_started_again(
+    spark: Any, tmp_path_factory: pytest.TempPathFactory, case: Case, data: st.DataObject
+) -> None:
+    plan = planned(case)
+    assume(plan is not None)
+    assert plan is not None
+    batches = scattered(case, data)
+    expected = stream(plan.query, batches)
+    assume(len(expected.answers) > 1)
+    directory = tmp_path_factory.mktemp("stream")
+    late = 0
+    for present in (1, 3):  # the first run finds one batch, the second all of them
+        for number in range(present):
+            write_batch(directory, case, number, batches[number])
+        handle = query_over(spark, directory, case).start(
+            "parquet", checkpoint=f"{directory}/checkpoint", trigger="available", path=f"{directory}/out"
+        )
+        assert handle.wait(120)
+        progress = handle.progress()
+        assert progress is not None
+        late = sum(side.late_rows for side in progress.streams)
+    answered = spark.read.parquet(f"{directory}/out").toArrow()
+    assert_same_answers(expected.answers, rows_of(answered))
+    assert late == sum(expected.late.values())
+
+
+def write_batch(directory: Path, case: Case, number: int, batch: dict[str, list[dict[str, Any]]]) -> None:
+    for name, source in case.catalog.items():
+        path = directory / name / f"{number}.parquet"
+        path.parent.mkdir(exist_ok=True)
+        if not path.exists():
+            parquet.write_table(to_arrow(batch[name], source.schema), path)
+            os.utime(path, (time.time() + number, 1_700_000_000 + number))  # Spark takes files by their age
+
+
+def query_over(spark: Any, directory: Path, case: Case) -> jf.Query:
+    session = jf.Session(spark)
+    for name, source in case.catalog.items():
+        reader = spark.readStream.schema(str(source.schema)).option("maxFilesPerTrigger", 1)
+        session.stream(name, reader.parquet(f"{directory}/{name}"), time="ts", delay=duration_text(source.delay_us))
+    return session.sql(case.text)
+
+
+def test_a_checkpoint_of_another_query_is_refused_before_anything_runs(spark: Any, tmp_path: Path) -> None:
+    session = jf.Session(spark)
+    session.stream("r", spark.readStream.format("rate").load().withColumnRenamed("timestamp", "ts"), time="ts")
+    checkpoint = f"{tmp_path}/checkpoint"
+    first = session.sql("SELECT COUNT(*) AS n FROM r [10 SECOND SLIDE 1 SECOND]")
+    handle = first.start("noop", checkpoint=checkpoint)
+    handle.stop()
+    other = session.sql("SELECT COUNT(*) AS n FROM r [10 SECOND SLIDE 2 SECOND]")
+    with pytest.raises(jf.UsageError, match="belongs to another query"):
+        other.start("noop", checkpoint=checkpoint)
+    with pytest.raises(jf.UsageError, match="has 2 partitions, not 5"):
+        first.start("noop", checkpoint=checkpoint, partitions=5)
+
+
+def test_bounded_and_streaming_inputs_are_not_confused(spark: Any) -> None:
+    session = jf.Session(spark)
+    session.stream("r", spark.readStream.format("rate").load(), time="timestamp")
+    session.stream("s", spark.range(3).selectExpr("id", "timestamp_micros(id) AS ts"), time="ts")
+    with pytest.raises(jf.UsageError, match="use start"):
+        session.sql("SELECT COUNT(*) AS n FROM r [TUMBLE 1 SECOND]").collect()
+    with pytest.raises(jf.UsageError, match="use collect"):
+        session.sql("SELECT COUNT(*) AS n FROM s [TUMBLE 1 SECOND]").start("noop", checkpoint="/nowhere")
+
+
+def test_labels_are_where_spark_puts_them(spark: Any) -> None:
+    hashed = spark.range(50).selectExpr("hash(CAST(id AS INT)) AS h").toArrow().column("h").to_pylist()
+    assert [murmur3_of_int(value) for value in range(50)] == hashed
+    for partitions in (1, 2, 5):
+        assert [murmur3_of_int(label) % partitions for label in spread_labels(partitions)] == list(range(partitions))
