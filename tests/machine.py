@@ -6,8 +6,9 @@ from typing import Any
 import pyarrow as pa
 
 from joinfold.arrow import arrow_type
+from joinfold.operators.arrivals import ArrivalFold, at_arrivals, pack_arrivals
 from joinfold.operators.changes import changes
-from joinfold.operators.fold import Fold, Noted
+from joinfold.operators.fold import Fold
 from joinfold.operators.merge import merge
 from joinfold.operators.pack import pack
 from joinfold.planner.plan import Frame, PhysicalPlan
@@ -38,7 +39,8 @@ class Machine:
     def __init__(self, plan: PhysicalPlan, buckets: int = 2) -> None:
         self.plan = plan
         self.labels = tuple(range(buckets))
-        self.folds = [Fold(plan.layout, is_first=number == 0) for number in self.labels]
+        kind = ArrivalFold if plan.layout.on_arrival else Fold
+        self.folds = [kind(plan.layout, number) for number in self.labels]
 
     def feed(self, data: Mapping[str, Rows]) -> list[list[tuple[int, pa.RecordBatch]]]:
         """Takes in a micro-batch; gives back what each bucket has to store."""
@@ -46,7 +48,8 @@ class Machine:
         for place, frame in enumerate(self.plan.frames):
             rows = data.get(frame.input.source.name, [])
             if rows:
-                for label, blob in pack(self.plan.layout, place, self.labels, frame_batch(frame, rows)):
+                packing = pack_arrivals if self.plan.layout.on_arrival else pack
+                for label, blob in packing(self.plan.layout, place, self.labels, frame_batch(frame, rows)):
                     blobs[label].append(blob)
         return [fold.absorb(mine) for fold, mine in zip(self.folds, blobs, strict=True)]
 
@@ -55,9 +58,13 @@ class Machine:
         parts = [part.rows for part in noted if part.rows is not None]
         if not parts:
             return []
+        finished = merge(self.plan.layout, parts)
         if self.plan.query.changes:
-            return self._changed(parts, noted[0])
-        return self._selected(from_arrow(pa.Table.from_batches([merge(self.plan.layout, parts)])))
+            finished = changes(finished, noted[0].numbers, noted[0].before)
+        if noted[0].arrivals is not None:
+            finished = at_arrivals(finished, noted[0].arrivals)
+        rows = from_arrow(pa.Table.from_batches([finished]))
+        return self._changed(rows) if self.plan.query.changes else self._selected(rows)
 
     @property
     def late(self) -> dict[str, int]:
@@ -67,22 +74,25 @@ class Machine:
         }
 
     def _selected(self, rows: list[Row]) -> list[tuple[Any, ...]]:
-        shown = [(row["instant"], self._output(row, "")) for row in rows]
-        return [(instant, *output) for instant, output in shown if output is not None]
+        shown = [(self._when(row), self._output(row, "")) for row in rows]
+        return [(*when, *output) for when, output in shown if output is not None]
 
-    def _changed(self, parts: list[pa.RecordBatch], noted: Noted) -> list[tuple[Any, ...]]:
+    @staticmethod
+    def _when(row: Row) -> tuple[Any, ...]:
+        return tuple(row[name] for name in ("instant", "arrival") if name in row)
+
+    def _changed(self, rows: list[Row]) -> list[tuple[Any, ...]]:
         """What Spark makes of was and now, in Python."""
-        changed = changes(merge(self.plan.layout, parts), noted.instants, noted.before)
         result: list[tuple[Any, ...]] = []
-        for row in from_arrow(pa.Table.from_batches([changed])):
+        for row in rows:
             old = self._output(row, "old_") if row["was"] else None
             new = self._output(row, "") if row["now"] else None
             if old is None and new is not None:
-                result.append((row["instant"], "insert", *new))
+                result.append((*self._when(row), "insert", *new))
             elif old is not None and new is None:
-                result.append((row["instant"], "delete", *old))
+                result.append((*self._when(row), "delete", *old))
             elif old is not None and new is not None and any(map(differ, old, new)):
-                result.append((row["instant"], "update", *new))
+                result.append((*self._when(row), "update", *new))
         return result
 
     def _output(self, row: Row, prefix: str) -> tuple[Any, ...] | None:

@@ -615,3 +615,22 @@ def test_types_of_expressions(session: Session, text: str, type_: str) -> None:
 def test_casts_of_columns_stay_casts(session: Session) -> None:
     (output,) = session.sql("SELECT CAST(s AS DECIMAL(5, 1)) FROM a [1 HOUR]").logical.outputs
     assert output.expression == Cast(Column("a", "s", STRING), decimal_type(5, 1))
+
+
+def test_clocks_that_cannot_be_compared_meet_by_window_id_alone() -> None:
+    session = Session()
+    session.stream("a", "ts TIMESTAMP, k INT", time="ts")
+    session.stream("b", "seq BIGINT, k INT", time="seq")
+    text = "SELECT COUNT(*) AS n FROM a [TUMBLE 1 SECOND], b [TUMBLE 10 MICROSECOND] WHERE a.k = b.k"
+    with pytest.raises(QueryError, match="'a' and 'b' have clocks that cannot be compared"):
+        session.sql(text)
+    names = [(field.name, str(field.type)) for field in session.sql(f"{text} SYNC ON WINDOW ID").schema]
+    assert names[:5] == [
+        ("wid", "BIGINT"),
+        ("a_start", "TIMESTAMP"),
+        ("a_end", "TIMESTAMP"),
+        ("b_start", "BIGINT"),
+        ("b_end", "BIGINT"),
+    ]
+    counted = session.sql("SELECT COUNT(*) AS n FROM b [TUMBLE 10 MICROSECOND]")
+    assert str(counted.schema.fields[0].type) == "BIGINT"

@@ -16,7 +16,7 @@ from joinfold.reference.streaming import stream
 from tests.machine import Machine
 from tests.strategies import Case, assert_same_answers, cases
 
-RUNS = ("default", "slide", "every", "trigger", "full")
+RUNS = ("default", "slide", "every", "trigger", "full", "arrival")
 
 
 def keys(left: str, right: str) -> st.SearchStrategy[str]:
@@ -86,7 +86,7 @@ def test_a_bucket_made_anew_from_its_entries_goes_on_as_before(case: Case, data:
 
 
 def restored(fold: Fold, entries: list[tuple[int, bytes]]) -> Fold:
-    again = Fold(fold.layout, fold.is_first, fold.moment)
+    again = type(fold)(fold.layout, fold.number, fold.moment)
     for place, blob in entries:
         again.add(place, decode(blob)[0])
     again.resume()

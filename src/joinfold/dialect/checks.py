@@ -7,7 +7,7 @@ from math import gcd
 from joinfold.dialect.syntax import ParsedQuery
 from joinfold.dialect.tokens import Fragment
 from joinfold.errors import QueryError
-from joinfold.logical.query import Input, LogicalQuery, OnArrival, OnFull, OnSlide, OnWindowId
+from joinfold.logical.query import Input, LogicalQuery, OnArrival, OnFull, OnSlide, OnWindowId, moves
 from joinfold.timetext import UNITS_US, duration_text
 from joinfold.window import Continuous, Grid, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, common
 
@@ -30,6 +30,19 @@ def check_connected(query: LogicalQuery, parsed: ParsedQuery) -> None:
         alias = query.inputs[alone].alias
         hint = f"connect it in WHERE, such as {query.inputs[0].alias}.key = {alias}.key."
         raise QueryError(f"no condition connects '{alias}' with {others}", parsed.inputs[alone].span, hint)
+
+
+def check_clocks(query: LogicalQuery, parsed: ParsedQuery) -> None:
+    """Windows that are read at one instant measure time alike; window ids need no common time."""
+    if isinstance(query.sync, OnWindowId):
+        return
+    first = query.streams[0]
+    for input_ in query.streams[1:]:
+        if input_.source.clock != first.source.clock:
+            place = query.inputs.index(input_)
+            hint = "join them by SYNC ON WINDOW ID, or give both a TIMESTAMP or both an integer clock."
+            what = f"'{first.alias}' and '{input_.alias}' have clocks that cannot be compared"
+            raise QueryError(what, parsed.inputs[place].span, hint)
 
 
 def check_plain_join(query: LogicalQuery, parsed: ParsedQuery) -> None:
@@ -55,7 +68,7 @@ def check_emit(query: LogicalQuery, parsed: ParsedQuery) -> None:
             if sliding:
                 hint = "it answers at every row: use windows such as [10 MINUTE], [ROWS 100] or [UNBOUNDED]."
                 raise QueryError(f"EMIT ON ARRIVAL and the SLIDE of '{sliding[0].alias}' exclude each other", at, hint)
-        if isinstance(query.emit, OnSlide) and not any(_moves_or_counts(input_) for input_ in query.streams):
+        if isinstance(query.emit, OnSlide) and not any(moves(input_.window) for input_ in query.streams):
             hint = "use EMIT EVERY 5 SECONDS or EMIT ON TRIGGER, or give a window a SLIDE."
             raise QueryError("EMIT ON SLIDE, but no window of the query moves", at, hint)
     elif parsed.emit is not None and not isinstance(parsed.emit, OnSlide):
@@ -140,13 +153,10 @@ def _has_slide(input_: Input) -> bool:
             return False
 
 
-def _moves_or_counts(input_: Input) -> bool:
-    return isinstance(input_.window, Sliding | Rows | PartitionedRows | RangeByRows)
-
-
 CHECKS: tuple[Callable[[LogicalQuery, ParsedQuery], None], ...] = (
     check_streams,
     check_connected,
+    check_clocks,
     check_plain_join,
     check_emit,
     check_full,

@@ -1,13 +1,11 @@
-"""FOLD: the live window of a bucket, and the answers as it moves from instant to instant.
+"""FOLD: the live windows of a bucket, and the answers as they move from instant to instant.
 
-The durable state is the entries of the live cells. Everything else is made from it: an aggregation set for each input,
-and per group the totals over all live combinations. A cell that enters or leaves is joined with the other input's set
-(Wang's IC); an extreme is charged to the entry that leaves first and forgotten when that has left (Wang's TC). So a
-move costs what enters and leaves, whatever the size of the window and the number of combinations.
-
-Every bucket gets the pulse of all rows, so all of them know the same watermark and answer at the same instants.
+The durable state is the entries of the live cells; what `live` holds is made from it. A move costs what enters and
+leaves, whatever the size of the window and the number of combinations. Every bucket gets the pulse of all rows, so all
+of them know the same watermark and answer at the same instants.
 """
 
+from bisect import bisect_left, insort
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -15,28 +13,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from joinfold.kernels.aggregation_set import AggregationSet
 from joinfold.operators.codec import decode
-from joinfold.operators.extremes import ExtremeStairs
-from joinfold.operators.groups import GroupTotals
-from joinfold.operators.identities import RowIds
 from joinfold.operators.layout import FoldLayout
+from joinfold.operators.live import Entries, Live
 from joinfold.operators.timeline import BEGINNING, END, Clock, Occupancy
 
 Integers = NDArray[np.int64]
-Doubles = NDArray[np.float64]
-Ids = NDArray[np.int32]
-
-
-@dataclass(slots=True)
-class Entries:
-    """Entries of one cell of an input, keys and groups as ids."""
-
-    key: Ids
-    group: Ids
-    integers: Integers
-    reals: Doubles
-    extremes: list[tuple[Integers, NDArray[np.bool_]]]
 
 
 @dataclass(slots=True)
@@ -57,11 +39,15 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """What a bucket has to say: rows of totals, the instants they answer, and the instant they continue from."""
+    """What a bucket has to say: rows of totals under numbers, and the instants (and arrivals) that these stand for.
+
+    ``before`` is the number under which stand the groups as they were before the first of them.
+    """
 
     rows: pa.RecordBatch | None
-    instants: list[int]
+    numbers: list[int]
     before: int | None = None
+    arrivals: list[tuple[int, int]] | None = None
 
 
 class Fold:
@@ -71,19 +57,18 @@ class Fold:
     no bucket has.
     """
 
-    def __init__(self, layout: FoldLayout, is_first: bool, moment: Moment | None = None) -> None:
+    def __init__(self, layout: FoldLayout, number: int, moment: Moment | None = None) -> None:
         self.layout = layout
-        self.is_first = is_first
+        self.number = number
         self.moment = moment or Moment.beginning(layout.streams)
-        self.keys = RowIds()
-        self.groups = [RowIds(), RowIds()]
-        self.cells: list[dict[int, list[Entries]]] = [{}, {}]
-        self.sets = [AggregationSet(len(side.integers), len(side.reals)) for side in layout.inputs]
+        self.live = Live(layout)
+        self.cells = [Cells(), Cells()]
         self.contents: list[tuple[int, int]] = [(BEGINNING, BEGINNING)] * layout.streams
-        self.totals = GroupTotals(layout)
-        self.stairs = [ExtremeStairs(layout, extreme) for extreme in layout.extremes]
-        if layout.streams == 1:
-            self._add_constant_row()
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this bucket speaks for what no bucket has."""
+        return self.number == 0
 
     # --- rows come in ---------------------------------------------------------------------------------------
 
@@ -115,36 +100,19 @@ class Fold:
 
     def add(self, place: int, batch: pa.RecordBatch) -> None:
         """Puts entries into their cells, where they wait for their instant."""
-        side = self.layout.inputs[place]
-        rows = batch.num_rows
-        key = self.keys.intern([batch.column(name) for name in side.keys], rows)
-        group = self.groups[place].intern([batch.column(name) for name in side.groups], rows)
-        integers = np.stack([batch.column(f"i{i}").to_numpy() for i in range(len(side.integers))], axis=1)
-        reals = np.empty((rows, 2 * len(side.reals)))
-        for i in range(len(side.reals)):
-            reals[:, 2 * i] = batch.column(f"h{i}").to_numpy()
-            reals[:, 2 * i + 1] = batch.column(f"l{i}").to_numpy()
-        extremes = [
-            stairs.codes(batch.column(f"e{stairs.extreme.index}"))
-            if stairs.extreme.place == place
-            else (np.zeros(rows, np.int64), np.zeros(rows, np.bool_))
-            for stairs in self.stairs
-        ]
-        cells = _cells(batch)
-        order = np.argsort(cells, kind="stable")
-        bounds = np.flatnonzero(np.diff(cells[order], prepend=cells[order][:1] - 1))
-        for part in np.split(order, bounds[1:]):
-            mine = [(codes[part], has[part]) for codes, has in extremes]
-            entries = Entries(key[part], group[part], integers[part], reals[part], mine)
-            self.cells[place].setdefault(int(cells[part[0]]), []).append(entries)
+        entries = self.live.entries_of(place, batch)
+        order = np.argsort(entries.cells, kind="stable")
+        ordered = entries.cells[order]
+        bounds = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+        for part in np.split(order, bounds):
+            self.cells[place].add(int(entries.cells[part[0]]), entries.part(part))
 
     def resume(self) -> None:
         """After the entries of a stored moment were added: brings the windows to where they stood."""
         applied = self.moment.applied
         if applied is not None:
             for place in range(self.layout.streams):
-                first, _ = self.layout.timeline.content(place, applied)
-                self.cells[place] = {cell: held for cell, held in self.cells[place].items() if cell >= first}
+                self.cells[place].drop_before(self.layout.timeline.content(place, applied)[0])
             self.move(applied)
 
     def _in_time(self, place: int, cells: Integers, watermark: int | None) -> NDArray[np.bool_]:
@@ -153,13 +121,6 @@ class Fold:
         timeline = self.layout.timeline
         due = timeline.due(place, cells) if timeline.on_trigger else timeline.first_instant(place, cells)
         return due > watermark
-
-    def _add_constant_row(self) -> None:
-        ones = np.ones((1, len(self.layout.inputs[1].integers)), np.int64)
-        nothing = np.zeros(1, np.int32)
-        self.sets[1].update(nothing, nothing, ones, np.zeros((1, 0)), 1)
-        for stairs in self.stairs:
-            stairs.enter_partners(nothing, nothing, END, self.totals.mode(1), None, BEGINNING)
 
     # --- answers go out -------------------------------------------------------------------------------------
 
@@ -181,33 +142,13 @@ class Fold:
         for instant in (*before, *instants.tolist()):
             if instant not in before:
                 self.move(instant)
-            heads = [stairs.heads(instant) for stairs in self.stairs]
-            self.totals.note(instant, heads, always=layout.is_global and self.is_first)
-        for stairs in self.stairs if len(instants) else ():
-            stairs.expire(int(instants[-1]))
+            self.live.note(instant, instant, always=layout.is_global and self.is_first)
+        if len(instants):
+            self.live.expire(int(instants[-1]))
         moment.answered = until
         if not layout.timeline.on_trigger and until != END:
             moment.occupancy.prune(layout.timeline, until)
-        return Noted(self._rows(), instants.tolist(), before[0] if before else None)
-
-    def _rows(self) -> pa.RecordBatch | None:
-        """The rows that were noted, with groups and extremes as values again."""
-        notes = self.totals.take_notes()
-        if not notes.instants:
-            return None
-        ids = self.totals.group_ids(np.concatenate(notes.groups))
-        groups = [column for table, own in zip(self.groups, ids, strict=True) for column in table.take(own)]
-        integers, reals = np.concatenate(notes.integers), np.concatenate(notes.reals)
-        columns = {"instant": pa.array(np.concatenate(notes.instants))}
-        columns |= {f"g{place}": column for place, column in enumerate(groups)}
-        columns |= {f"i{place}": pa.array(integers[:, place]) for place in range(integers.shape[1])}
-        for place in range(reals.shape[1] // 2):
-            columns |= {f"h{place}": pa.array(reals[:, 2 * place]), f"l{place}": pa.array(reals[:, 2 * place + 1])}
-        for place, stairs in enumerate(self.stairs):
-            codes = np.concatenate([extremes[place][0] for extremes in notes.extremes])
-            has = np.concatenate([extremes[place][1] for extremes in notes.extremes])
-            columns[f"e{place}"] = stairs.values(codes, has)
-        return pa.RecordBatch.from_pydict(columns)
+        return Noted(self.live.noted(), instants.tolist(), before[0] if before else None)
 
     def _triggered(self, until: int) -> Integers:
         latest = self.moment.clock.latest()
@@ -216,36 +157,53 @@ class Fold:
         return np.array([until] if until != self.moment.answered else [], np.int64)
 
     def move(self, instant: int) -> None:
-        """Lets cells enter and leave until the sets hold the windows' contents at the instant."""
+        """Lets cells enter and leave until the windows have their contents at the instant."""
         for place in range(self.layout.streams):
             first, end = self.layout.timeline.content(place, instant)
-            old_first, old_end = self.contents[place]
-            for cell in self._between(place, max(first, old_end), end):
-                for entries in self.cells[place][cell]:
-                    self._enter(place, cell, entries, instant)
-            for cell in self._between(place, old_first, min(first, old_end)):
-                for entries in self.cells[place].pop(cell):
-                    self._apply(place, entries, -1)
+            _, old_end = self.contents[place]
+            cells = self.cells[place]
+            for cell in cells.between(max(first, old_end), end):
+                leave = int(self.layout.timeline.leave(place, np.array([cell]))[0])
+                for entries in cells.entries[cell]:
+                    self.live.enter(place, entries, leave, instant)
+            for cell in cells.between(BEGINNING, first):
+                for entries in cells.entries[cell] if cell < old_end else ():
+                    self.live.leave(place, entries)
+            cells.drop_before(first)
             self.contents[place] = (first, end)
         self.moment.applied = instant
 
-    def _between(self, place: int, first: int, end: int) -> list[int]:
-        return [cell for cell in sorted(self.cells[place]) if first <= cell < end]
+    def is_done(self, place: int, last_cell: int) -> bool:
+        """Whether stored entries up to this cell are of no more use."""
+        return last_cell < self.contents[place][0]
 
-    def _enter(self, place: int, cell: int, entries: Entries, instant: int) -> None:
-        self._apply(place, entries, 1)
-        leave = int(self.layout.timeline.leave(place, np.array([cell]))[0])
-        mode, pairs = self.totals.mode(place), self.totals.pairs
-        for stairs, (codes, has) in zip(self.stairs, entries.extremes, strict=True):
-            if stairs.extreme.place == place:
-                stairs.enter_values(entries.key[has], entries.group[has], leave, codes[has], mode, pairs, instant)
-            else:
-                is_partner = entries.integers[:, stairs.extreme.partner] > 0
-                stairs.enter_partners(entries.key[is_partner], entries.group[is_partner], leave, mode, pairs, instant)
 
-    def _apply(self, place: int, entries: Entries, sign: int) -> None:
-        self.totals.add(place, entries.key, entries.group, entries.integers, entries.reals, sign, self.sets[1 - place])
-        self.sets[place].update(entries.key, entries.group, entries.integers, entries.reals, sign)
+class Cells:
+    """The entries of an input's cells, in order of the cells."""
+
+    def __init__(self) -> None:
+        self.entries: dict[int, list[Entries]] = {}
+        self.order: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def add(self, cell: int, entries: Entries) -> None:
+        """Puts entries into a cell."""
+        if cell not in self.entries:
+            insort(self.order, cell)
+        self.entries.setdefault(cell, []).append(entries)
+
+    def between(self, first: int, end: int) -> list[int]:
+        """The cells from first to end, exclusive, that have entries."""
+        return self.order[bisect_left(self.order, first) : bisect_left(self.order, end)]
+
+    def drop_before(self, first: int) -> None:
+        """Forgets the cells before this one."""
+        gone = bisect_left(self.order, first)
+        for cell in self.order[:gone]:
+            del self.entries[cell]
+        del self.order[:gone]
 
 
 def _cells(batch: pa.RecordBatch) -> Integers:

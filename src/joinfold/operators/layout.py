@@ -117,6 +117,7 @@ class FoldLayout:
     extremes: tuple[ExtremeFold, ...]
     aggregates: tuple[AggregateLayout, ...]
     changes: bool
+    on_arrival: bool = False
 
     def __post_init__(self) -> None:
         assert self.integer_products[0] == (0, 0)

@@ -52,10 +52,32 @@ class Pulse:
         }
 
 
-def pack(layout: FoldLayout, place: int, labels: tuple[int, ...], batch: pa.RecordBatch) -> Iterator[tuple[int, bytes]]:
-    """The blobs of a batch of an input's rows, one for every bucket label."""
-    side, timeline = layout.inputs[place], layout.timeline
-    times = batch.column("ts")
+@dataclass(slots=True)
+class Cut:
+    """The rows of a batch that have a time, cut into cells, and which of them count for what."""
+
+    batch: pa.RecordBatch
+    ts: Integers
+    cells: Integers
+    kept: Flags
+    accepted: Flags
+    keyed: Flags
+    timeless: int
+
+    @property
+    def chosen(self) -> Flags:
+        """The rows that make entries: filtered, not before a mark, and with a key."""
+        return self.kept & self.accepted & self.keyed
+
+    @property
+    def largest_us(self) -> int | None:
+        """The largest event time."""
+        return int(self.ts.max()) if len(self.ts) else None
+
+
+def cut(layout: FoldLayout, place: int, batch: pa.RecordBatch) -> Cut:
+    """Reads what PACK has to know of every row, whether it passes the filters or not."""
+    timeline, times = layout.timeline, batch.column("ts")
     ts, timed = integers(times), present(times)
     assert ts is not None
     kept = _flags(batch.column("keep")) if "keep" in batch.schema.names else np.ones(len(ts), np.bool_)
@@ -63,41 +85,46 @@ def pack(layout: FoldLayout, place: int, labels: tuple[int, ...], batch: pa.Reco
     if timed is not None:
         timeless = int(np.count_nonzero(kept & ~timed))
         batch, ts, kept = batch.filter(pa.array(timed)), ts[timed], kept[timed]
-    accepted = timeline.accepts(place, ts)
-    cells = timeline.cell_of(place, ts)
     keyed = np.ones(len(ts), np.bool_)
-    for name in side.keys:
+    for name in layout.inputs[place].keys:
         there = present(batch.column(name))
         keyed = keyed if there is None else keyed & there
-    keyless_cells, keyless_counts = np.unique(cells[kept & accepted & ~keyed], return_counts=True)
-    pulse = Pulse(
-        place,
-        len(ts),
-        int(ts.max()) if len(ts) else None,
-        np.unique(cells[accepted & (not timeline.on_trigger)]),
-        keyless_cells,
-        keyless_counts,
-        timeless,
+    return Cut(batch, ts, timeline.cell_of(place, ts), kept, timeline.accepts(place, ts), keyed, timeless)
+
+
+def pack(layout: FoldLayout, place: int, labels: tuple[int, ...], batch: pa.RecordBatch) -> Iterator[tuple[int, bytes]]:
+    """The blobs of a batch of an input's rows, one for every bucket label."""
+    rows = cut(layout, place, batch)
+    keyless = rows.cells[rows.kept & rows.accepted & ~rows.keyed]
+    keyless_cells, keyless_counts = np.unique(keyless, return_counts=True)
+    occupied = np.unique(rows.cells[rows.accepted & (not layout.timeline.on_trigger)])
+    pulse = Pulse(place, len(rows.ts), rows.largest_us, occupied, keyless_cells, keyless_counts, rows.timeless)
+    chosen = rows.chosen
+    everything = bool(chosen.all())
+    entries = aggregate(
+        layout.inputs[place],
+        rows.batch if everything else rows.batch.filter(pa.array(chosen)),
+        rows.cells if everything else rows.cells[chosen],
     )
-    chosen = kept & accepted & keyed
-    if not chosen.all():
-        batch, cells = batch.filter(pa.array(chosen)), cells[chosen]
-    entries = aggregate(side, batch, cells)
-    nothing = entries.slice(0, 0)
-    bucket = np.zeros(entries.num_rows, np.int64)
-    if side.keys and entries.num_rows:
-        hashed = stable_hash([entries.column(name) for name in side.keys])
-        bucket = (hashed % np.uint64(len(labels))).astype(np.int64)
+    bucket = bucket_of(layout.inputs[place], entries, len(labels))
     for number, label in enumerate(labels):
-        mine = bucket == number
-        part = entries if mine.all() and len(mine) else entries.filter(pa.array(mine)) if mine.any() else nothing
-        yield label, encode(part, pulse.facts())
+        yield label, encode(entries.filter(pa.array(bucket == number)), pulse.facts())
 
 
-def aggregate(side: InputLayout, batch: pa.RecordBatch, cells: Integers) -> pa.RecordBatch:
-    """One entry for each cell, key and group of the rows."""
+def bucket_of(side: InputLayout, entries: pa.RecordBatch, buckets: int) -> Integers:
+    """The number of the bucket of each entry, by a hash of its key."""
+    if not side.keys or not entries.num_rows:
+        return np.zeros(entries.num_rows, np.int64)
+    hashed = stable_hash([entries.column(name) for name in side.keys])
+    return (hashed % np.uint64(buckets)).astype(np.int64)
+
+
+def aggregate(side: InputLayout, batch: pa.RecordBatch, cells: Integers, single: bool = False) -> pa.RecordBatch:
+    """One entry for each cell, key and group of the rows; ``single``: for each row."""
     named = [*side.keys, *side.groups]
     codes = [cells, *(code for name in named for code in identity_codes(batch.column(name)))]
+    if single:
+        codes = [np.arange(len(cells))]
     entry_of_row, first_row = group_rows(np.stack(codes))
     grouping = _Grouping(side, batch, entry_of_row, len(first_row))
     first = pa.array(first_row)

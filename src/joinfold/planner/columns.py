@@ -56,6 +56,10 @@ class InputColumns:
         name = self._column("c", expression)
         return self._factors.setdefault(name, Factor(name, "condition"))
 
+    def order(self, expression: Expression) -> None:
+        """A column by which rows of one time are ordered."""
+        self._column("o", expression)
+
     def presence(self, expression: Expression) -> Factor:
         """The condition that a value is not NULL."""
         return self.condition(Call("not", (Call("is null", (expression,)),)))

@@ -6,7 +6,7 @@ arguments that factor over the inputs. Everything else is refused here, with wha
 
 from joinfold.algebra import AGGREGATES, ExtremumAggregate, MomentAggregate, Monomial
 from joinfold.errors import QueryError
-from joinfold.logical.expressions import Aggregate, Call, Expression, inputs_read
+from joinfold.logical.expressions import Aggregate, Call, Column, Expression, inputs_read
 from joinfold.logical.query import (
     Every,
     LogicalQuery,
@@ -41,7 +41,6 @@ def refuse_unsupported(query: LogicalQuery) -> None:
     """Says what a query asks for that no engine runs yet."""
     reasons = [
         (query.is_plain_join, "a plain join"),
-        (isinstance(query.emit, OnArrival), "EMIT ON ARRIVAL"),
         (isinstance(query.sync, OnWindowId), "SYNC ON WINDOW ID"),
         (len(query.streams) != len(query.inputs), "a relation"),
         (len(query.inputs) > 2, "a join of more than two inputs"),
@@ -75,12 +74,16 @@ class _Folding:
                     side.key(member, key.type)
         groups = tuple(self._group(expression) for expression in query.groups)
         aggregates = tuple(self._aggregate(aggregate) for aggregate in query.aggregates)
+        for side in self.sides[: len(query.streams)] if isinstance(query.emit, OnArrival) else ():
+            schema = query.input(side.alias).source.schema
+            for name in query.columns_read(side.alias):
+                side.order(Column(side.alias, name, schema.type_of(name)))
         layout = FoldLayout(
             timeline=Timeline.of(
                 tuple(input_.window for input_ in query.streams),  # type: ignore[misc]
                 every_us=query.emit.period_us if isinstance(query.emit, Every) else None,
                 full=isinstance(query.sync, OnFull),
-                trigger=isinstance(query.emit, OnTrigger),
+                trigger=isinstance(query.emit, OnTrigger | OnArrival),
             ),
             delays_us=tuple(input_.source.delay_us for input_ in query.streams),
             inputs=(self.sides[0].layout(), self.sides[1].layout()),
@@ -89,6 +92,7 @@ class _Folding:
             extremes=tuple(self.extremes),
             aggregates=aggregates,
             changes=query.changes,
+            on_arrival=isinstance(query.emit, OnArrival),
         )
         return PhysicalPlan(query, self._frames(), layout, groups, self._merges())
 

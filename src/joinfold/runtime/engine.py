@@ -73,16 +73,16 @@ def default_partitions(spark: SparkSession) -> int:
 
 def finished_schema(plan: PhysicalPlan) -> Schema:
     """What MERGE gives: the instant, the groups in the order of the inputs, the aggregates."""
-    instant = plan.query.schema.fields[0]
+    when = [field for field in plan.query.schema if field.name in ("instant", "arrival")][: 1 + plan.layout.on_arrival]
     places = sorted(plan.groups, key=lambda group: (group.place, group.index))
     distinct = list(dict.fromkeys((group.place, group.index, group.type) for group in places))
     groups = [Field(f"g{number}", type_) for number, (_, _, type_) in enumerate(distinct)]
     aggregates = [Field(f"a{number}", layout.type) for number, layout in enumerate(plan.layout.aggregates)]
     if not plan.layout.changes:
-        return Schema((instant, *groups, *aggregates))
+        return Schema((*when, *groups, *aggregates))
     was, is_ = Field("was", BOOLEAN), Field("now", BOOLEAN)
     old = [Field(f"old_{field.name}", field.type) for field in aggregates]
-    return Schema((instant, *groups, was, is_, *aggregates, *old))
+    return Schema((*when, *groups, was, is_, *aggregates, *old))
 
 
 def selected(plan: PhysicalPlan, finished: DataFrame) -> DataFrame:
@@ -96,14 +96,14 @@ def selected(plan: PhysicalPlan, finished: DataFrame) -> DataFrame:
         f"{spark_text(_over_columns(plan, output.expression))} AS {identifier_text(output.name)}"
         for output in query.outputs
     ]
-    return finished.selectExpr("instant", *columns)
+    return finished.selectExpr(*_when(plan), *columns)
 
 
 def _selected_changes(plan: PhysicalPlan, finished: DataFrame) -> DataFrame:
     """HAVING and SELECT on what was and on what is; the difference decides what is emitted."""
     query = plan.query
     sides = {"old": "old_", "new": ""}
-    columns = ["instant"]
+    columns = _when(plan)
     for side, prefix in sides.items():
         exists = "was" if side == "old" else "now"
         having = "TRUE" if query.having is None else spark_text(_over_columns(plan, query.having, prefix))
@@ -121,7 +121,11 @@ def _selected_changes(plan: PhysicalPlan, finished: DataFrame) -> DataFrame:
         f"IF(new, new_{place}, old_{place}) AS {identifier_text(output.name)}"
         for place, output in enumerate(query.outputs)
     ]
-    return finished.selectExpr(*columns).selectExpr("instant", change, *shown).where("change IS NOT NULL")
+    return finished.selectExpr(*columns).selectExpr(*_when(plan), change, *shown).where("change IS NOT NULL")
+
+
+def _when(plan: PhysicalPlan) -> list[str]:
+    return ["instant", "arrival"] if plan.layout.on_arrival else ["instant"]
 
 
 def _differs(old: str, new: str, type_: DataType) -> str:

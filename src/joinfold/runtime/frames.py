@@ -7,6 +7,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from joinfold.names import identifier_text
+from joinfold.operators.arrivals import pack_arrivals
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.pack import pack
 from joinfold.planner.plan import Frame, PhysicalPlan
@@ -52,5 +53,6 @@ def _pack_batches(
 ) -> Batches:
     for batch in batches:
         if batch.num_rows:
-            buckets, blobs = zip(*pack(layout, place, labels, batch), strict=True)
+            packing = pack_arrivals if layout.on_arrival else pack
+            buckets, blobs = zip(*packing(layout, place, labels, batch), strict=True)
             yield pa.RecordBatch.from_arrays([pa.array(buckets, pa.int32()), pa.array(blobs)], schema=_PACKED_ARROW)

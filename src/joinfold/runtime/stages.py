@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from joinfold.arrow import arrow_schema
+from joinfold.operators.arrivals import ArrivalFold, at_arrivals
 from joinfold.operators.changes import changes
 from joinfold.operators.codec import decode, encode
 from joinfold.operators.fold import Fold, Noted
@@ -29,14 +31,17 @@ class FoldStage:
 
     def fold_for(self, bucket: int) -> Fold:
         """A bucket before its first row."""
-        return Fold(self.layout, is_first=bucket == self.buckets[0])
+        fold = ArrivalFold if self.layout.on_arrival else Fold
+        return fold(self.layout, self.buckets.index(bucket))
 
     def split(self, noted: Noted) -> Iterator[tuple[int, bytes]]:
         """The noted rows by the label under which their group is merged."""
         rows = noted.rows
         if rows is None:
             return
-        facts = {"instants": noted.instants, "before": noted.before} if self.layout.changes else {}
+        facts: dict[str, Any] = {"arrivals": noted.arrivals} if self.layout.on_arrival else {}
+        if self.layout.changes:
+            facts |= {"instants": noted.numbers, "before": noted.before}
         groups = [rows.column(name) for name in rows.schema.names if name.startswith("g")]
         if len(self.merges) == 1 or not groups:
             yield self.merges[0], encode(rows, facts)
@@ -65,6 +70,8 @@ def finish_batches(layout: FoldLayout, schema: Schema, batches: Iterable[pa.Reco
         if layout.changes:
             facts = decoded[0][1]
             finished = changes(finished, facts["instants"], facts["before"])
+        if layout.on_arrival:
+            finished = at_arrivals(finished, decoded[0][1]["arrivals"])
         target = arrow_schema(schema)
         columns = [finished.column(field.name).cast(field.type) for field in target]
         yield pa.RecordBatch.from_arrays(columns, schema=target)

@@ -59,7 +59,7 @@ class FoldProcessor(StatefulProcessor):
         facts["token"] = uuid.uuid4().hex
         self.moment.update((encode(_NO_ROWS, facts | _moment_facts(fold.moment)),))
         _warm[self.run, bucket] = (facts["token"], fold)
-        yield _rows(noted, fold, len(answered.instants), facts)
+        yield _rows(noted, fold, len(answered.numbers), facts)
 
     def close(self) -> None:
         """Nothing to close: the state is Spark's."""
@@ -101,7 +101,7 @@ class FoldProcessor(StatefulProcessor):
         live = []
         for piece in facts["pieces"]:
             number, place, last_cell, _ = piece
-            if last_cell < fold.contents[place][0]:
+            if fold.is_done(place, last_cell):
                 self.pieces.removeKey((number,))
             else:
                 live.append(piece)
@@ -114,7 +114,7 @@ def _rows(noted: list[tuple[int, bytes]], fold: Fold, instants: int, facts: dict
     metrics = {
         "watermark": moment.clock.watermark(fold.layout.delays_us),
         "instants": instants,
-        "entries": sum(live.live_entries for live in fold.sets),
+        "entries": sum(side.live_entries for side in fold.live.sets),
         "cells": sum(map(len, fold.cells)),
         "state_bytes": sum(size for *_, size in facts["pieces"]),
         "late": moment.late,

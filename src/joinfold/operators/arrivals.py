@@ -1,0 +1,206 @@
+"""FOLD for EMIT ON ARRIVAL: one answer for every row, in the order of rows.
+
+Every bucket gets the *arrivals* of all rows: time, input, the values that order rows of one time, and which bucket has
+the row, if any has. So all buckets go through the same sequence of rows; each lets its own rows enter, lets rows leave
+that have become too old, and notes its groups at every row. Entries are single rows here, found by their number in the
+batch that brought them.
+"""
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from joinfold.operators.codec import decode, encode
+from joinfold.operators.fold import Fold, Moment, Noted
+from joinfold.operators.layout import FoldLayout
+from joinfold.operators.live import Entries
+from joinfold.operators.pack import aggregate, bucket_of, cut
+from joinfold.operators.timeline import END
+from joinfold.operators.values import order_codes
+from joinfold.window import Continuous
+
+ARRIVALS = 2  # entries of input i are stored under i, its arrivals under ARRIVALS + i
+Arrival = tuple[int, int, int, int, int]  # time, input, batch, row, bucket
+
+
+class ArrivalFold(Fold):
+    """One bucket of a query that answers at every row."""
+
+    def __init__(self, layout: FoldLayout, number: int, moment: Moment | None = None) -> None:
+        super().__init__(layout, number, moment)
+        self.waiting: list[list[pa.RecordBatch]] = [[], []]
+        self.rows: dict[tuple[int, int], tuple[int, Entries]] = {}
+        self.inside: list[deque[tuple[int, Entries]]] = [deque(), deque()]
+
+    def absorb(self, blobs: Iterable[bytes]) -> list[tuple[int, pa.RecordBatch]]:
+        """Takes in a micro-batch: the bucket's own rows, and the arrivals of all."""
+        watermark = self.moment.clock.watermark(self.layout.delays_us)
+        accepted = []
+        seen: list[tuple[int, int]] = []
+        for batch, facts in [decode(blob) for blob in blobs]:
+            place = facts["place"]
+            times = batch.column("cell").to_numpy()
+            in_time = np.ones(len(times), np.bool_) if watermark is None else times >= watermark
+            if "arrivals" in facts:
+                if facts["largest_us"] is not None:
+                    seen.append((place, facts["largest_us"]))
+                if self.is_first:
+                    kept = batch.column("keep").to_numpy(zero_copy_only=False)
+                    self.moment.late[place] += int(np.count_nonzero(kept & ~in_time)) + facts["timeless"]
+            if in_time.any():
+                stored = batch if in_time.all() else batch.filter(pa.array(in_time))
+                accepted.append((place + (ARRIVALS if "arrivals" in facts else 0), stored))
+        for place, largest_us in seen:
+            self.moment.clock.see(place, largest_us)
+        for place, batch in accepted:
+            self.add(place, batch)
+        return accepted
+
+    def add(self, place: int, batch: pa.RecordBatch) -> None:
+        """Keeps rows by their number, and arrivals until they are answered."""
+        if place >= ARRIVALS:
+            self.waiting[place - ARRIVALS].append(batch)
+            return
+        entries = self.live.entries_of(place, batch)
+        names = zip(batch.column("batch").to_pylist(), batch.column("row").to_pylist(), strict=True)
+        for at, name in enumerate(names):
+            self.rows[name] = (place, entries.part(np.array([at])))
+
+    def resume(self) -> None:
+        """Rows that were inside before are inside again, in order of time; their arrivals are gone."""
+        waiting = {name for place in range(self.layout.streams) for name in self._names(place)}
+        applied = self.moment.applied
+        stored = [(name, place, row) for name, (place, row) in self.rows.items() if name not in waiting]
+        for name, place, row in sorted(stored, key=lambda item: self._time(item[2])):
+            del self.rows[name]
+            assert applied is not None
+            if not self._is_gone(place, self._time(row), applied):
+                self._let_in(place, row, applied)
+
+    def answer(self, to_the_end: bool = False) -> Noted:
+        """Goes through all rows that are final, and notes the groups at each."""
+        moment = self.moment
+        until = END if to_the_end else moment.clock.watermark(self.layout.delays_us)
+        if until is None:
+            return Noted(None, [])
+        arrivals = self._due(until)
+        before = -1 if self.layout.changes and arrivals and moment.applied is not None else None
+        if before is not None:
+            assert moment.applied is not None
+            self._note(before, moment.applied)
+        places: list[tuple[int, int]] = []
+        for position, (ts, place, batch, row, bucket) in enumerate(arrivals):
+            self._let_out(ts)
+            if bucket == self.number:
+                self._let_in(place, self.rows.pop((batch, row))[1], ts)
+            number = places[-1][1] + 1 if places and places[-1][0] == ts else 1
+            places.append((ts, number))
+            moment.applied = ts
+            self._note(position, ts)
+        moment.answered = until
+        return Noted(self.live.noted(), list(range(len(places))), before, places)
+
+    def is_done(self, place: int, last_cell: int) -> bool:
+        """Whether stored rows up to this time are of no more use."""
+        if place >= ARRIVALS:
+            return self.moment.answered is not None and last_cell < self.moment.answered
+        applied = self.moment.applied
+        return applied is not None and last_cell < applied and self._is_gone(place, last_cell, applied)
+
+    def _due(self, until: int) -> list[Arrival]:
+        """The arrivals before the watermark, in order: time, input, then values, NULL first and NaN last."""
+        found: list[Arrival] = []
+        for place in range(self.layout.streams):
+            if not self.waiting[place]:
+                continue
+            table = pa.Table.from_batches(self.waiting[place]).combine_chunks()
+            due = np.asarray(table.column("cell").to_numpy()) < until
+            self.waiting[place] = table.filter(pa.array(~due)).to_batches()
+            final = _ordered(table.filter(pa.array(due)))
+            columns = [final.column(name).to_pylist() for name in ("cell", "batch", "row", "bucket")]
+            found += [(ts, place, batch, row, bucket) for ts, batch, row, bucket in zip(*columns, strict=True)]
+        order = sorted(range(len(found)), key=lambda at: found[at][:2])  # stable: values are in order already
+        return [found[at] for at in order]
+
+    def _note(self, position: int, ts: int) -> None:
+        self.live.note(position, ts, always=self.layout.is_global and self.is_first)
+
+    def _let_in(self, place: int, row: Entries, ts: int) -> None:
+        self.live.enter(place, row, self._leave(place, self._time(row)), ts)
+        self.inside[place].append((self._time(row), row))
+
+    def _let_out(self, ts: int) -> None:
+        for place, inside in enumerate(self.inside):
+            while inside and self._is_gone(place, inside[0][0], ts):
+                self.live.leave(place, inside.popleft()[1])
+
+    def _leave(self, place: int, ts: int) -> int:
+        """The first time of an arrival that no longer sees the row."""
+        window = self.layout.timeline.windows[place]
+        return ts + window.size_us + 1 if isinstance(window, Continuous) else END
+
+    def _is_gone(self, place: int, ts: int, now: int) -> bool:
+        return self._leave(place, ts) <= now
+
+    def _time(self, row: Entries) -> int:
+        return int(row.cells[0])
+
+    def _names(self, place: int) -> list[tuple[int, int]]:
+        return [
+            name
+            for batch in self.waiting[place]
+            for name in zip(batch.column("batch").to_pylist(), batch.column("row").to_pylist(), strict=True)
+        ]
+
+
+def pack_arrivals(
+    layout: FoldLayout, place: int, labels: tuple[int, ...], batch: pa.RecordBatch
+) -> Iterator[tuple[int, bytes]]:
+    """The blobs of a batch of rows: to every bucket its own rows as entries, and the arrivals of all."""
+    rows = cut(layout, place, batch)
+    chosen = np.flatnonzero(rows.chosen)
+    token = int.from_bytes(os.urandom(7), "little")
+    entries = aggregate(layout.inputs[place], rows.batch.take(pa.array(chosen)), rows.cells[chosen], single=True)
+    entries = entries.append_column("batch", pa.array(np.full(len(chosen), token)))
+    entries = entries.append_column("row", pa.array(chosen))
+    bucket = np.full(len(rows.ts), -1)
+    bucket[chosen] = bucket_of(layout.inputs[place], entries, len(labels))
+    columns: dict[str, Any] = {
+        "cell": pa.array(rows.ts),
+        "batch": pa.array(np.full(len(rows.ts), token)),
+        "row": pa.array(np.arange(len(rows.ts))),
+        "bucket": pa.array(bucket),
+        "keep": pa.array(rows.kept),
+    }
+    columns |= {name: rows.batch.column(name) for name in batch.schema.names if name.startswith("o")}
+    facts = {"place": place, "rows": len(rows.ts), "largest_us": rows.largest_us, "timeless": rows.timeless}
+    arrivals = encode(pa.RecordBatch.from_pydict(columns), facts | {"arrivals": True})
+    for number, label in enumerate(labels):
+        yield label, encode(entries.filter(pa.array(bucket[chosen] == number)), {"place": place})
+        yield label, arrivals
+
+
+def at_arrivals(answers: pa.RecordBatch, arrivals: list[tuple[int, int]]) -> pa.RecordBatch:
+    """Answers under positions in the sequence of rows, as answers at an instant and the number of the arrival in it."""
+    places = np.array(arrivals, np.int64).reshape(-1, 2)[answers.column("instant").to_numpy()]
+    columns = {name: answers.column(name) for name in answers.schema.names}
+    columns |= {"instant": pa.array(places[:, 0].copy()), "arrival": pa.array(places[:, 1].copy())}
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _ordered(arrivals: pa.Table) -> pa.Table:
+    """Arrivals of one input by time, then by their values: NULL first, NaN last."""
+    keys = {"cell": arrivals.column("cell")}
+    for name in arrivals.schema.names:
+        if name.startswith("o"):
+            column = arrivals.column(name).combine_chunks()
+            codes = order_codes(column)
+            keys[f"there {name}"] = column.is_valid()
+            keys[name] = column if codes is None else pa.array(codes)
+    order = pc.sort_indices(pa.table(keys), sort_keys=[(name, "ascending") for name in keys])
+    return arrivals.take(order)
