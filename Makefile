@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: setup test test-fast check fmt java
+.PHONY: setup demo test test-fast check fmt bench java
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -30,3 +30,9 @@ check: $(READY)
 fmt: $(READY)
 	$(BIN)/ruff format src tests
 	$(BIN)/ruff check --fix src tests
+
+demo: java $(READY)
+	$(BIN)/joinfold demo
+
+bench: java $(READY)
+	$(BIN)/joinfold bench --quick

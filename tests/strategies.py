@@ -43,7 +43,9 @@ class Case:
     data: dict[str, list[Row]]
 
     def __repr__(self) -> str:
-        rows = {name: [{k: v for k, v in row.items() if v is not None} for row in rows] for name, rows in self.data.items()}
+        rows = {
+            name: [{k: v for k, v in row.items() if v is not None} for row in rows] for name, rows in self.data.items()
+        }
         kinds = {name: f"k {source.schema.type_of('k')}" for name, source in self.catalog.items()}
         return f"Case({self.text!r}, {kinds}, {rows})"
 
@@ -106,7 +108,9 @@ sizes = st.sampled_from([1, 3, 6, 10, 20, 20, 35]).map("{} MICROSECOND".format)
 
 @st.composite
 def sliding(draw: st.DrawFn) -> str:
-    start = draw(st.sampled_from(["", "", "", f" START TIMESTAMP '1970-01-01 00:00:00.00000{draw(st.integers(0, 9))}'"]))
+    start = draw(
+        st.sampled_from(["", "", "", f" START TIMESTAMP '1970-01-01 00:00:00.00000{draw(st.integers(0, 9))}'"])
+    )
     if draw(st.booleans()):
         return f"[{draw(sizes)} SLIDE {draw(micros)}{start}]"
     return f"[TUMBLE {draw(micros)}{start}]"
@@ -224,7 +228,9 @@ def connections(draw: st.DrawFn, left: str, right: str) -> str:
 @st.composite
 def group_keys(draw: st.DrawFn, aliases: list[str]) -> str:
     alias = draw(st.sampled_from(aliases))
-    return draw(st.sampled_from([f"{alias}.k", f"{alias}.j", f"{alias}.w", f"{alias}.v % 2", f"{alias}.b", f"{alias}.d"]))
+    return draw(
+        st.sampled_from([f"{alias}.k", f"{alias}.j", f"{alias}.w", f"{alias}.v % 2", f"{alias}.b", f"{alias}.d"])
+    )
 
 
 @st.composite
@@ -249,11 +255,15 @@ def cases(
         name = names[0] if self_join else names[place]
         entries.append(f"{name} {alias} {draw(windows)}" if catalog[name].is_stream else f"{name} {alias}")
     where = [draw(connection(aliases[place], aliases[place + 1])) for place in range(count - 1)]
-    where += draw(st.sampled_from([0, 0, 1, 2]).flatmap(lambda n: st.lists(conditions(aliases), min_size=n, max_size=n)))
+    where += draw(
+        st.sampled_from([0, 0, 1, 2]).flatmap(lambda n: st.lists(conditions(aliases), min_size=n, max_size=n))
+    )
     plain = draw(st.integers(0, 4)) == 0 if plain is None else plain
     if plain:
         assume(mode in ("default", "window id", "mod"))
-        columns = [f"{draw(st.sampled_from(aliases))}.{draw(st.sampled_from(['k', 'j', 'v', 'd', 'm']))}" for _ in range(2)]
+        columns = [
+            f"{draw(st.sampled_from(aliases))}.{draw(st.sampled_from(['k', 'j', 'v', 'd', 'm']))}" for _ in range(2)
+        ]
         select, tail = [f"{column} AS o{i}" for i, column in enumerate([*columns, draw(numeric(aliases))])], ""
     else:
         groups = draw(st.lists(group_keys(aliases), max_size=2, unique=True))

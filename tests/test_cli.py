@@ -92,6 +92,16 @@ def test_explain_prints_json(run: Run) -> None:
     }
 
 
+def test_explain_shows_how_a_query_runs(run: Run) -> None:
+    result = run("explain", QUERY, STREAM, "--stage=physical")
+    session = Session()
+    session.stream("A", "location STRING, ts TIMESTAMP, celsius DOUBLE", time="ts")
+    assert result == (0, session.sql(QUERY).explain("physical") + "\n", "")
+    refused = run("explain", "SELECT COUNT(*) AS n FROM A [ROWS 5]", STREAM, "--stage=physical")
+    assert (refused.status, refused.output) == (2, "")
+    assert refused.error.startswith("QueryError: no engine runs a window that counts rows yet\n")
+
+
 def test_explain_takes_schemas_from_parquet(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "A"
     folder.mkdir()
@@ -170,6 +180,42 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
         ["explain", QUERY, STREAM, "--stage=logic"],
         "UsageError: unknown stage 'logic'\n",
     ),
+    "unknown sink": (
+        ["run", QUERY, "--stream=A=rate:1", "--sink=kafka"],
+        "UsageError: unknown sink 'kafka'\nHint: one of: console, parquet, memory.\n",
+    ),
+    "a sink without its folder": (
+        ["run", QUERY, "--stream=A=rate:1", "--sink=parquet"],
+        "UsageError: --output is the folder of --sink parquet\nHint: give both or neither.\n",
+    ),
+    "a stream that is nowhere": (
+        ["run", QUERY, "--stream=A=nowhere"],
+        "UsageError: stream 'A': there is no folder 'nowhere'\nHint: a stream is a folder, parquet:PATH, csv:PATH, ",
+    ),
+    "schema of a stream that is not there": (
+        ["run", QUERY, "--stream=A=rate:1", "--schema=B=k INT"],
+        "UsageError: --schema names 'B', which is not a stream\nHint: give it with --stream.\n",
+    ),
+    "delay of a stream that is not there": (
+        ["run", QUERY, "--stream=A=rate:1", "--delay=B=1 second"],
+        "UsageError: --delay names 'B', which is not a stream\nHint: give it with --stream.\n",
+    ),
+    "two triggers": (
+        ["run", QUERY, "--stream=A=rate:1", "--once", "--trigger=5 seconds"],
+        "UsageError: --once is --trigger available\nHint: give one of them.\n",
+    ),
+    "a trigger that is no duration": (
+        ["run", QUERY, "--stream=A=rate:1", "--trigger=often"],
+        "UsageError: 'often' is not a duration\n",
+    ),
+    "a query that has no meaning, before Spark starts": (
+        ["run", "SELECT COUNT(*) AS n FROM A [TUMBLE 1 MINUTE] WHERE valu > 1", "--stream=A=rate:1"],
+        "QueryError: unknown column 'valu'\n",
+    ),
+    "a query that no engine runs, before Spark starts": (
+        ["run", "SELECT COUNT(*) AS n FROM A [ROWS 5]", "--stream=A=rate:1"],
+        "QueryError: no engine runs a window that counts rows yet\n",
+    ),
     "unknown workload": (["generate", "auction", "-o", "nowhere"], "UsageError: unknown workload 'auction'\n"),
     "parameter without a value": (
         ["generate", "sensors", "-o", "nowhere", "--set=rooms"],
@@ -193,7 +239,7 @@ def test_files_that_are_not_what_they_should_be(run: Run, tmp_path: Path) -> Non
     assert run("explain", "-", stdin=b"\xff") == (2, "", "UsageError: the query '-' is not text in UTF-8\n")
     error = f"UsageError: cannot read the columns of '{binary}': it is not a Parquet file\n"
     assert run("explain", QUERY, f"--stream=A={binary}") == (2, "", error)
-    error = f"UsageError: the folder '{tmp_path}' of 'A' has no Parquet file\n"
+    error = f"UsageError: the folder '{tmp_path}' has no Parquet file\n"
     assert run("explain", QUERY, f"--stream=A={tmp_path}") == (2, "", error)
 
 

@@ -2,7 +2,8 @@
 
 In README.md and docs/**/*.md a ```python block is executed, all blocks of one file in one namespace, and a ```text
 block that is the next one after it is exactly what it prints. A ```console block is a dialogue with the command
-``joinfold``: after each line that begins with ``$ `` comes what the command prints.
+``joinfold``: after each line that begins with ``$ `` comes what the command prints. What needs Spark is left out of the
+fast tests; then only standard output is compared, since how long things take depends on the machine.
 """
 
 import contextlib
@@ -65,11 +66,37 @@ def without_escapes(document: Path) -> str:
     return document.read_text(encoding="utf-8").replace("\\|", "|")
 
 
+def needs_spark(text: str) -> bool:
+    """Whether a block of Python, or a command, runs a query."""
+    return bool(re.search(r"\.collect\(|\.start\(|\.spark\.|handle\.|^joinfold (run|demo)\b", text, flags=re.MULTILINE))
+
+
+def needing_spark(language: str) -> list[Path]:
+    return [
+        document
+        for document in having(RUNNABLE, language)
+        if any(needs_spark(block.text.replace("$ ", "")) for block, _ in blocks_of(document, language))
+    ]
+
+
 @pytest.mark.parametrize("document", having(RUNNABLE, "python"), ids=name_of)
 def test_python_blocks_run_and_print_what_is_shown(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
+    run_python(document, with_spark=False)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("document", needing_spark("python"), ids=name_of)
+def test_python_blocks_run_on_spark(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: object):
+    monkeypatch.chdir(tmp_path)
+    run_python(document, with_spark=True)
+
+
+def run_python(document: Path, with_spark: bool) -> None:
     namespace: dict[str, object] = {"__name__": "document"}
     for block, after in blocks_of(document, "python"):
+        if needs_spark(block.text) and not with_spark:
+            continue
         place = f"{name_of(document)}:{block.line}"
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
@@ -81,8 +108,21 @@ def test_python_blocks_run_and_print_what_is_shown(document: Path, tmp_path: Pat
 @pytest.mark.parametrize("document", having(RUNNABLE, "console"), ids=name_of)
 def test_commands_print_what_is_shown(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
+    run_commands(document, monkeypatch, with_spark=False)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("document", needing_spark("console"), ids=name_of)
+def test_commands_run_on_spark(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: object):
+    monkeypatch.chdir(tmp_path)
+    run_commands(document, monkeypatch, with_spark=True)
+
+
+def run_commands(document: Path, monkeypatch: pytest.MonkeyPatch, with_spark: bool) -> None:
     for block, _ in blocks_of(document, "console"):
         for command, shown in dialogue(block.text):
+            if needs_spark(command) and not with_spark:
+                continue
             assert printed_by(command, monkeypatch) == shown, f"{name_of(document)}:{block.line}: {command}"
 
 
@@ -106,12 +146,13 @@ def is_complete(command: str) -> bool:
 
 
 def printed_by(command: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What ``joinfold`` prints, on either channel, run in this process."""
+    """What ``joinfold`` prints, on either channel, run in this process; answers alone where it runs a query."""
     program, *arguments = shlex.split(command)
     assert program == "joinfold", command
     monkeypatch.setattr(sys, "argv", [program, *arguments])
     printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), contextlib.suppress(SystemExit):
+    errors = io.StringIO() if needs_spark(command) else printed
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors), contextlib.suppress(SystemExit):
         cli.main()
     return printed.getvalue()
 

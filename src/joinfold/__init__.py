@@ -1,7 +1,7 @@
 """joinfold: continuous join-aggregate queries over sliding windows of streams, without building the join."""
 
 from joinfold.builder import Builder, Measure
-from joinfold.errors import EvaluationError, JoinfoldError, QueryError, SetupError, UsageError
+from joinfold.errors import EvaluationError, JoinfoldError, QueryError, RunError, SetupError, UsageError
 from joinfold.measures import (
     avg,
     corr,
@@ -28,6 +28,7 @@ __all__ = [
     "Measure",
     "Query",
     "QueryError",
+    "RunError",
     "Session",
     "SetupError",
     "UsageError",

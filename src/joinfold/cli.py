@@ -1,22 +1,26 @@
 """The command line: arguments and printing, no logic.
 
-Exit status 0 when all went well, 2 for a user's mistake, with one clear message and no traceback.
+Exit status 0 when all went well, 2 for a user's mistake, 1 for a query that failed while it ran; with one clear
+message and no traceback.
 """
 
 import json
+import os
 import sys
+import time as clock
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import pyarrow.parquet as parquet
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from joinfold.errors import JoinfoldError, UsageError
+from joinfold.errors import EvaluationError, JoinfoldError, RunError, UsageError
+from joinfold.live.columns import default_time, parquet_schema
 from joinfold.session import Session, schema_of
-from joinfold.types import TIMESTAMP, Schema
+from joinfold.types import Schema
 from joinfold.workloads import PRESETS, WORKLOADS
 from joinfold.workloads import generate as generate_workload
 
@@ -32,10 +36,10 @@ app = typer.Typer(
 def main() -> None:
     """Entry point of the command ``joinfold``."""
     try:
-        app()
+        app(prog_name="joinfold")
     except JoinfoldError as error:
         print_error(error.report())
-        sys.exit(2)
+        sys.exit(1 if isinstance(error, EvaluationError | RunError) else 2)
 
 
 def print_error(text: str) -> None:
@@ -46,6 +50,7 @@ def print_error(text: str) -> None:
 def print_line(text: str) -> None:
     """A result is text or JSON, on standard output."""
     sys.stdout.write(text + "\n")
+    sys.stdout.flush()
 
 
 @app.callback()
@@ -69,7 +74,9 @@ def explain(
         list[str] | None,
         typer.Option("--time", help="NAME=COLUMN: a stream's event time; by default 'ts' or its only TIMESTAMP."),
     ] = None,
-    stage: Annotated[str, typer.Option("--stage", help="Which stage of the query to show: logical.")] = "logical",
+    stage: Annotated[
+        str, typer.Option("--stage", help="What to show: logical, what it means; physical, how it runs.")
+    ] = "logical",
     as_json: Annotated[bool, typer.Option("--json", help="Print canonical SQL, schema and tree as JSON.")] = False,
 ) -> None:
     """Show what a query means, as a small tree."""
@@ -77,7 +84,7 @@ def explain(
     times = dict(_assignment(entry, "--time") for entry in time or [])
     for entry in stream or []:
         name, schema = _named_schema(entry, "--stream")
-        session.stream(name, schema, time=times.pop(name, None) or _default_time(schema))
+        session.stream(name, schema, time=times.pop(name, None) or default_time(schema))
     for entry in table or []:
         session.table(*_named_schema(entry, "--table"))
     if times:
@@ -117,6 +124,122 @@ def generate(
         print_line(f"{directory / name}: {columns}")
 
 
+@app.command()
+def bench(
+    full: Annotated[bool, typer.Option("--full/--quick", help="Add Spark on R1 and the sweeps.")] = False,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where results.json and rates.svg go.")] = Path(
+        "bench-results"
+    ),
+    repeats: Annotated[int, typer.Option(min=1, help="Runs of joinfold and of the limit, in turn.")] = 3,
+    cap: Annotated[
+        float | None, typer.Option(min=1, help="Seconds after which a slow engine is stopped: 60, with --full 300.")
+    ] = None,
+    seconds: Annotated[int, typer.Option(min=1, help="Event time of R1: 100 s are a micro-batch of 1,000,000.")] = 400,
+    json_: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+) -> None:
+    """Measure joinfold side by side with other engines, on the same data and with equal answers."""
+    from joinfold.benchmark import Settings, as_json, prepare_output, run_suite, tables, write_report  # it loads Spark
+
+    prepare_output(output)
+    settings = Settings(full=full, repeats=repeats, cap_seconds=cap or (300.0 if full else 60.0))
+    settings = replace(settings, r1=replace(settings.r1, seconds=seconds))
+    began = clock.monotonic()
+    try:
+        results = run_suite(
+            settings, Session(), lambda line: print_error(f"{clock.monotonic() - began:5.0f} s  {line}")
+        )
+    except KeyboardInterrupt:
+        print_error("stopped; no results were written")
+        raise typer.Exit(130) from None
+    written = write_report(results, output)
+    if json_:
+        print_line(json.dumps(as_json(results), indent=1))
+    else:
+        console = Console()
+        for table in tables(results):
+            (console if console.is_terminal else Console(width=140)).print(table)
+        print_line(f"{results.seconds:.0f} s; {', '.join(str(path) for path in written)}")
+    if not results.no_difference:
+        print_error("the engines did not give equal answers")
+        raise typer.Exit(1)
+
+
+@app.command()
+def run(
+    query: Annotated[str, typer.Argument(help="A file with the query, '-' for standard input, or the query itself.")],
+    stream: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--stream",
+            help="NAME=FOLDER, NAME=parquet:FOLDER, NAME=csv:FOLDER, NAME=json:FOLDER, NAME=rate:ROWS_PER_SECOND or "
+            "NAME=socket:HOST:PORT. Repeatable.",
+        ),
+    ] = None,
+    schema: Annotated[
+        list[str] | None,
+        typer.Option("--schema", help="NAME=COLUMNS, such as 'A=location STRING, ts TIMESTAMP', for CSV and JSON."),
+    ] = None,
+    table: Annotated[list[str] | None, typer.Option("--table", help="NAME=PATH: a relation in Parquet.")] = None,
+    time: Annotated[
+        list[str] | None,
+        typer.Option("--time", help="NAME=COLUMN: a stream's event time; by default 'ts' or its only TIMESTAMP."),
+    ] = None,
+    delay: Annotated[
+        list[str] | None, typer.Option("--delay", help="NAME='10 seconds': how much later a stream's rows may come.")
+    ] = None,
+    sink: Annotated[
+        str, typer.Option(help="console prints the answers, parquet writes them to --output, memory prints at the end.")
+    ] = "console",
+    output: Annotated[str | None, typer.Option("--output", "-o", help="The folder of --sink parquet.")] = None,
+    checkpoint: Annotated[
+        str | None, typer.Option(help="A directory that keeps the state, so that a later start goes on.")
+    ] = None,
+    trigger: Annotated[
+        str | None, typer.Option(help="'5 seconds' between micro-batches, or 'available' to end with what is there.")
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="The same as --trigger available.")] = False,
+    partitions: Annotated[int | None, typer.Option(min=1, help="Into how many parts the state is cut.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print each answer as a JSON object on its line.")] = False,
+) -> None:
+    """Run a query over streams, until it ends or Ctrl-C stops it."""
+    from joinfold.live.run import RunSettings  # it loads Spark
+    from joinfold.live.run import run as run_query
+    from joinfold.live.specs import named_stream
+
+    if once and trigger is not None:
+        raise UsageError("--once is --trigger available", "give one of them.")
+    schemas = {name: schema_of(text) for name, text in _assignments(schema, "--schema").items()}
+    texts = _assignments(stream, "--stream")
+    streams = {name: named_stream(name, text, schemas.pop(name, None)) for name, text in texts.items()}
+    if schemas:
+        raise UsageError(f"--schema names '{next(iter(schemas))}', which is not a stream", "give it with --stream.")
+    settings = RunSettings(
+        _query_text(query),
+        streams,
+        _assignments(table, "--table"),
+        _assignments(time, "--time"),
+        _assignments(delay, "--delay"),
+        sink,
+        output,
+        checkpoint,
+        "available" if once else trigger,
+        partitions,
+        as_json,
+    )
+    run_query(settings, Console(stderr=True), print_line)
+
+
+@app.command()
+def demo(
+    seconds: Annotated[float, typer.Option(min=1, help="How long the readings flow, from the first answer on.")] = 60,
+) -> None:
+    """Watch a building burn: generated sensor streams, the query of the README, the rooms in alarm as they change."""
+    from joinfold.live.demo import demo as run_demo  # it loads Spark
+
+    console = Console()
+    run_demo(seconds, console if console.is_terminal else Console(width=140))
+
+
 class _ProgressBar:
     """A bar on a terminal, silence elsewhere: the result lines say what was written."""
 
@@ -136,12 +259,13 @@ class _ProgressBar:
 
 
 def _query_text(query: str) -> str:
-    if query == "-":
-        return sys.stdin.read()
     if any(char.isspace() for char in query) and not query.endswith(".sql"):
         return query
     try:
-        return Path(query).read_text(encoding="utf-8")
+        read = sys.stdin.buffer.read() if query == "-" else Path(query).read_bytes()
+        return read.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the query '{query}' is not text in UTF-8") from error
     except OSError as error:
         hint = "give a file with a query, '-' for standard input, or the query itself in quotes."
         raise UsageError(f"cannot read the query '{query}': {error.strerror}", hint) from error
@@ -154,26 +278,18 @@ def _assignment(entry: str, option: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
+def _assignments(entries: list[str] | None, option: str) -> dict[str, str]:
+    return dict(_assignment(entry, option) for entry in entries or [])
+
+
 def _named_schema(entry: str, option: str) -> tuple[str, Schema]:
     name, value = _assignment(entry, option)
-    path = Path(value)
-    if path.is_dir():
-        files = sorted(path.glob("*.parquet"))
-        if not files:
-            raise UsageError(f"the folder '{value}' of '{name}' has no Parquet file")
-        path = files[0]
-    if path.is_file():
-        return name, schema_of(parquet.read_schema(path))
+    if os.path.exists(value):  # os.path takes texts of any length, Path refuses long ones
+        return name, parquet_schema(value)
     if " " not in value:
-        raise UsageError(f"'{value}' is neither a file nor a schema", "such as 'location STRING, ts TIMESTAMP'.")
+        hint = "a schema is written 'location STRING, ts TIMESTAMP'."
+        raise UsageError(f"'{value}' is neither a file nor a schema", hint)
     return name, schema_of(value)
-
-
-def _default_time(schema: Schema) -> str | None:
-    timestamps = [field.name for field in schema if field.type == TIMESTAMP]
-    if "ts" in timestamps:
-        return "ts"
-    return timestamps[0] if len(timestamps) == 1 else None
 
 
 def _parameter(entry: str) -> tuple[str, Any]:

@@ -50,6 +50,10 @@ class EvaluationError(JoinfoldError):
     """A value that has no representation in the type of its column, found while a query runs."""
 
 
+class RunError(JoinfoldError):
+    """A query that stopped while it ran, for a reason that Spark or the machine gives."""
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """A piece of a query's text: characters ``start`` to ``end`` (exclusive)."""

@@ -1,6 +1,6 @@
 """`Query`: a question to a session, bound when it is first looked at."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,6 +11,7 @@ from joinfold.errors import UsageError
 from joinfold.logical.query import LogicalQuery, Source
 from joinfold.logical.sql import query_text
 from joinfold.logical.tree import query_tree
+from joinfold.planner.explain import plan_tree
 from joinfold.planner.folding import plan_fold
 from joinfold.planner.plan import PhysicalPlan
 from joinfold.types import Schema
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from joinfold.runtime.handle import Handle
 
-STAGES = ("logical",)
+STAGES = ("logical", "physical")
 
 
 class Data(Protocol):
@@ -60,10 +61,13 @@ class Query:
         return query_text(self.logical)
 
     def explain(self, stage: str = "logical") -> str:
-        """The query at a stage of its way from text to result, as a small tree."""
+        """The query at a stage of its way from text to result, as a small tree.
+
+        'logical' is what it means, 'physical' how it runs; raises `QueryError` for what no engine runs yet.
+        """
         if stage not in STAGES:
             raise UsageError(f"unknown stage '{stage}'", f"the stages are: {', '.join(STAGES)}.")
-        return str(query_tree(self.logical))
+        return str(plan_tree(self.plan) if stage == "physical" else query_tree(self.logical))
 
     def to_df(self) -> "DataFrame":
         """The answers as a DataFrame, streaming if an input streams; any sink of Spark takes it."""
@@ -80,7 +84,7 @@ class Query:
 
     def start(
         self,
-        sink: str,
+        sink: "str | Callable[[pa.Table, int], None]",
         *,
         checkpoint: str,
         trigger: str | None = None,
@@ -90,6 +94,8 @@ class Query:
     ) -> "Handle":
         """Runs the query into a sink of Spark ('console', 'parquet' with path=…, 'memory' with name=…, …).
 
+        A sink may also be a function here: it gets the answers of each micro-batch as a table, with the number of the
+        micro-batch. After a failure it may get a number that it has had before, with the same answers.
         The checkpoint belongs to the query: a later start goes on where this one stopped. ``trigger`` is a duration
         between micro-batches, or 'available' to stop when all that is there now is answered.
         """

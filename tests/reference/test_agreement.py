@@ -2,12 +2,12 @@
 
 import pytest
 from hypothesis import given, settings
-
-from joinfold.reference import duck, naive
 from tests.strategies import MODES, Case, assert_same_answers, cases
 
+from joinfold.reference import duck, naive
 
-@pytest.mark.parametrize("mode", [mode for mode in MODES])
+
+@pytest.mark.parametrize("mode", list(MODES))
 def test_naive_and_duckdb_agree(mode: str) -> None:
     @settings(settings.get_profile(settings.get_current_profile_name()))
     @given(case=cases(modes=(mode,)))

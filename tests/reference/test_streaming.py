@@ -1,15 +1,16 @@
 """Laws of streaming runs: how rows were batched decides what is late, and nothing else."""
 
+import itertools
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies import Case, assert_same_answers, cases
 
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.logical.query import OnArrival, OnTrigger, OnWindowId, Source
 from joinfold.reference import naive
 from joinfold.reference.streaming import Run, stream
-from tests.strategies import Case, assert_same_answers, cases
 
 Batch = dict[str, list[dict[str, Any]]]
 
@@ -23,7 +24,7 @@ def relations_first(case: Case, batches: list[Batch]) -> list[Batch]:
 def cut_by_time(case: Case, cuts: list[int]) -> list[Batch]:
     edges = [-(10**9), *sorted(cuts), 10**9]
     batches = []
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in itertools.pairwise(edges):
         batches.append(
             {
                 name: [row for row in rows if row["ts"] is not None and low <= row["ts"] < high]
@@ -50,9 +51,7 @@ def test_a_run_in_one_batch_is_a_bounded_run_up_to_its_watermark(case: Case) -> 
     if isinstance(query.emit, OnTrigger) or isinstance(query.sync, OnWindowId):
         return
     batches = cut_by_time(case, [])
-    reached = [
-        max((row["ts"] for row in batches[0][input_.source.name]), default=None) for input_ in query.streams
-    ]
+    reached = [max((row["ts"] for row in batches[0][input_.source.name]), default=None) for input_ in query.streams]
     if None in reached:
         assert stream(query, batches).answers == []
         return
@@ -88,9 +87,7 @@ def on_time(query: Any, batches: list[Batch], place: int, name: str) -> list[dic
     history = watermark_history(query, batches, [1, 2, 3])
     readers = [input_ for input_ in query.streams if input_.source.name == name]
     return [
-        row
-        for row in batches[place][name]
-        if not readers or not _is_late(query, readers[0], row["ts"], history[place])
+        row for row in batches[place][name] if not readers or not _is_late(query, readers[0], row["ts"], history[place])
     ]
 
 
@@ -109,11 +106,13 @@ def rows(*times: int, v: int = 1) -> list[dict[str, Any]]:
 
 def test_all_rows_of_a_subwindow_are_late_together() -> None:
     r"""
-        0    5    10   15   20     windows end at 10, 15, 20; the watermark of batch 1 is 17 - 2 = 15
-        |----|----|----|----|
-                   b   a  ^W      11 and 14 enter at 15 ≤ W: late; 16 enters at 20
+    0    5    10   15   20     windows end at 10, 15, 20; the watermark of batch 1 is 17 - 2 = 15
+    |----|----|----|----|
+               b   a  ^W      11 and 14 enter at 15 ≤ W: late; 16 enters at 20
     """
-    answered = run("SELECT COUNT(*) FROM s [10 MICROSECOND SLIDE 5 MICROSECOND]", {"s": rows(17)}, {"s": rows(11, 14, 16)})
+    answered = run(
+        "SELECT COUNT(*) FROM s [10 MICROSECOND SLIDE 5 MICROSECOND]", {"s": rows(17)}, {"s": rows(11, 14, 16)}
+    )
     assert answered.late == {"s": 2}
 
 

@@ -111,8 +111,7 @@ def test_every_row_arrives_once_and_in_time(
         columns = [pa.array(numbers * gap_us).cast(TIMESTAMP), pa.array(numbers)]
         steps.append({"s": pa.table(columns, schema=schema)})
     arrived = pa.concat_tables(
-        step["s"]
-        for step in in_arrival_order(iter(steps), seed=seed, share=share, depth_seconds=depth_us / SECOND_US)
+        step["s"] for step in in_arrival_order(iter(steps), seed=seed, share=share, depth_seconds=depth_us / SECOND_US)
     )
     times_us = event_times_us(arrived)
     assert sorted(arrived["number"].to_pylist()) == list(range(sum(sizes)))

@@ -68,9 +68,7 @@ def test_the_hot_are_as_hot_as_published() -> None:
     settled = epochs > 2_000
     hot_auction = (3 * epochs + 2) // 100 * 100
     hot_bidder = np.minimum(epochs // 100 * 100 + 1, epochs)
-    assert (numbers(bids, "auction") - 1_000 == hot_auction)[settled].mean() == pytest.approx(
-        0.505, abs=0.005
-    )
+    assert (numbers(bids, "auction") - 1_000 == hot_auction)[settled].mean() == pytest.approx(0.505, abs=0.005)
     assert (numbers(bids, "bidder") - 1_000 == hot_bidder)[settled].mean() == pytest.approx(0.75, abs=0.005)
     auctions = streams["auction"]
     epochs = np.arange(auctions.num_rows) // 3

@@ -45,9 +45,7 @@ every_workload = pytest.mark.parametrize("name", WORKLOADS)
 def whole(name: str, **arguments: object) -> dict[str, pa.Table]:
     """All batches of a workload, one table per stream."""
     steps = list(batches(name, **arguments))
-    return {
-        stream: pa.concat_tables([step[stream] for step in steps]).combine_chunks() for stream in steps[0]
-    }
+    return {stream: pa.concat_tables([step[stream] for step in steps]).combine_chunks() for stream in steps[0]}
 
 
 def digests(directory: Path) -> dict[str, str]:
@@ -106,9 +104,7 @@ def test_a_seed_is_not_its_neighbour_shifted(name: str) -> None:
     seen = set()
     for seed in (1, 2):
         for table in whole(name, rows=2_000, seed=seed).values():
-            for column in {"key", "g", "v", "price", "celsius", "strength", "initial_bid"} & set(
-                table.column_names
-            ):
+            for column in {"key", "g", "v", "price", "celsius", "strength", "initial_bid"} & set(table.column_names):
                 values = tuple(table[column].to_pylist())
                 assert values not in seen
                 seen.add(values)

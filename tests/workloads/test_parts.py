@@ -27,13 +27,9 @@ def ignore(rows: int) -> None:
 
 def test_parts_have_the_rows_asked_for(tmp_path: Path) -> None:
     generate("synthetic", rows=5_000, seed=1, directory=tmp_path, rows_per_file=1_000)
-    counts = {
-        str(path.relative_to(tmp_path)): pq.read_metadata(path).num_rows for path in tmp_path.rglob("*.*")
-    }
+    counts = {str(path.relative_to(tmp_path)): pq.read_metadata(path).num_rows for path in tmp_path.rglob("*.*")}
     assert counts == {
-        f"{stream}/part-0000{part}.parquet": 1_000 if part < 2 else 500
-        for stream in "ab"
-        for part in range(3)
+        f"{stream}/part-0000{part}.parquet": 1_000 if part < 2 else 500 for stream in "ab" for part in range(3)
     }
 
 
@@ -61,9 +57,7 @@ def test_an_interrupted_run_leaves_whole_parts_only(tmp_path: Path) -> None:
     def interrupted() -> Iterator[dict[str, pa.Table]]:
         yield {"s": rows(0, 25)}
         yield {"s": rows(25, 330_000)}
-        assert list((tmp_path / "s").glob(".part-*.tmp")), (
-            "the part under way is on disk, under a hidden name"
-        )
+        assert list((tmp_path / "s").glob(".part-*.tmp")), "the part under way is on disk, under a hidden name"
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

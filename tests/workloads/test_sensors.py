@@ -27,9 +27,7 @@ def alarms(streams: dict[str, pa.Table], end_us: int) -> dict[str, int]:
         counts = table["location"].filter(pa.array(rows)).value_counts().to_pylist()
         found.append({count["values"]: count["counts"] for count in counts})
     hot, smoky = found
-    return {
-        room: hot[room] * smoky[room] for room in hot.keys() & smoky.keys() if hot[room] * smoky[room] > 5
-    }
+    return {room: hot[room] * smoky[room] for room in hot.keys() & smoky.keys() if hot[room] * smoky[room] > 5}
 
 
 def test_the_alarm_query_has_answers_that_change() -> None:

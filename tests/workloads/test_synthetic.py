@@ -73,6 +73,4 @@ def test_seconds_stand_for_rows() -> None:
 def test_rows_are_shared_out_exactly(total: int) -> None:
     shares = share_out(total, {"a": 1.0, "b": 2.5, "c": 0.1})
     assert sum(shares.values()) == total
-    assert all(
-        abs(shares[name] - total * weight / 3.6) < 1 for name, weight in (("a", 1), ("b", 2.5), ("c", 0.1))
-    )
+    assert all(abs(shares[name] - total * weight / 3.6) < 1 for name, weight in (("a", 1), ("b", 2.5), ("c", 0.1)))

@@ -89,8 +89,7 @@ GOLDEN = [
     (
         "packets",
         {"colour": "red", **LENGTH},
-        "workload 'packets' has no parameter 'colour'\n"
-        "Hint: It has: rows_per_second, hosts, zipf, shared, start_us.",
+        "workload 'packets' has no parameter 'colour'\nHint: It has: rows_per_second, hosts, zipf, shared, start_us.",
     ),
     (
         "packets",
@@ -100,8 +99,7 @@ GOLDEN = [
     (
         "sensors",
         {"longest_fire_minutes": 20, **LENGTH},
-        "a fire must fit: shortest_fire_minutes ≤ longest_fire_minutes ≤ fire_period_minutes, "
-        "not 3.0, 20, 15.0",
+        "a fire must fit: shortest_fire_minutes ≤ longest_fire_minutes ≤ fire_period_minutes, not 3.0, 20, 15.0",
     ),
 ]
 

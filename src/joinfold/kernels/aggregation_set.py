@@ -3,7 +3,13 @@
 A payload is a row of integers, the number of rows first, and of double-doubles. Sub-windows that enter add theirs
 and those that leave subtract it; a slot whose number of rows becomes 0 is gone, and with it whatever rounding left
 in its sums, so an empty set is exactly empty. Integers wrap around: ``largest_magnitude`` tells whether any can have.
+
+Double-doubles round. Beside each stands its *wear*: the weight Σ|x| of what was summed, and the turnover, which is the
+sum of the weights that it had after every step. A step rounds by less than 2^−103 of the weight, and the weight itself,
+a plain double, by less than 2^−52; so both are known to that part of the turnover.
 """
+
+import math
 
 import numpy as np
 
@@ -23,7 +29,7 @@ class AggregationSet:
 
     def __init__(self, int_columns: int, dd_columns: int) -> None:
         assert int_columns >= 1, "the first integer is the number of rows"
-        self.slots = Slabs(int_columns, dd_columns)
+        self.slots = Slabs(int_columns, 2 * dd_columns)  # all hi, lo, then all weight, turnover
         self.largest_magnitude = np.zeros(int_columns, np.int64)
         self._groups = np.zeros(1, np.int64)
 
@@ -49,7 +55,7 @@ class AggregationSet:
         """
         slots = self.slots
         assert sign in (1, -1)
-        assert ints.shape == (len(kid), slots.ints.shape[1]) and dds.shape == (len(kid), slots.dds.shape[1])
+        assert ints.shape == (len(kid), slots.ints.shape[1]) and 2 * dds.shape[1] == slots.dds.shape[1]
         kid, gid = readable_ids(kid), readable_ids(gid)
         ints, dds = readable(ints, np.int64), readable(dds, np.float64)
         slots.cover_keys(kid)
@@ -82,7 +88,7 @@ class AggregationSet:
         return {
             int(self.slots.gids[position]): (
                 self.slots.ints[position].tolist(),
-                self.slots.dds[position].tolist(),
+                self.slots.dds[position, : self.slots.dds.shape[1] // 2].tolist(),
             )
             for position in self.slots.positions(kid)
         }
@@ -132,4 +138,7 @@ def _update(
             slot_dds[position, hi], slot_dds[position, hi + 1] = add_dd(
                 slot_dds[position, hi], slot_dds[position, hi + 1], sign * dds[entry, hi], sign * dds[entry, hi + 1]
             )
+            wear, size = dds.shape[1] + hi, math.fabs(dds[entry, hi])
+            slot_dds[position, wear] += sign * size
+            slot_dds[position, wear + 1] += math.fabs(slot_dds[position, wear]) + size
     return kid.size

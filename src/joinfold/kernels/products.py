@@ -9,10 +9,14 @@ factor are double-doubles. Which group a product belongs to is the mode::
     OF_SLOT_AND_DELTA  the pair, slot first
     OF_ALL             0                          as OF_DELTA
 
+Double-doubles wear as in ``aggregation_set``: the weight of a product is the product of the weights, and its turnover
+takes in those of the slots. A product of two integers is exact while it and all its sums stay below 2^100.
+
 The loop over a slab with one to four products is written out for each number: the compiler keeps the factors
 of the delta in registers only if it knows how many there are.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -31,13 +35,18 @@ LOW_WORD = 0xFFFFFFFF
 
 
 class Totals:
-    """The running sums of every group: integers, the number of combinations first, and double-doubles."""
+    """The running sums of every group: integers, the number of combinations first, and double-doubles.
+
+    ``largest`` float64[dd_columns] is the largest |hi| that any sum, or product on the way to it, has ever had.
+    """
 
     def __init__(self, int_columns: int, dd_columns: int, groups: int = 0) -> None:
         self.groups = groups
         self.room_ints = np.zeros((max(1, groups), int_columns), np.int64)
         self.room_dds = np.zeros((max(1, groups), 2 * dd_columns), np.float64)
+        self.room_wear = np.zeros((max(1, groups), 2 * dd_columns), np.float64)
         self.room_touched = np.zeros(max(1, groups), np.uint8)
+        self.largest = np.zeros(dd_columns, np.float64)
 
     @property
     def ints(self) -> Integers:
@@ -50,6 +59,11 @@ class Totals:
         return self.room_dds[: self.groups]
 
     @property
+    def wear(self) -> Doubles:
+        """Of each double-double its weight and turnover, float64[groups, 2·dd_columns]; unused for two integers."""
+        return self.room_wear[: self.groups]
+
+    @property
     def touched(self) -> Bytes:
         """1 for each group that a product was added to since the last ``take_touched``, uint8[groups]."""
         return self.room_touched[: self.groups]
@@ -57,7 +71,7 @@ class Totals:
     @property
     def bytes_held(self) -> int:
         """The memory of all arrays."""
-        return self.room_ints.nbytes + self.room_dds.nbytes + self.room_touched.nbytes
+        return self.room_ints.nbytes + self.room_dds.nbytes + self.room_wear.nbytes + self.room_touched.nbytes
 
     def cover(self, groups: int) -> None:
         """Have at least so many groups. Cost: O(1), seldom O(groups)."""
@@ -70,6 +84,7 @@ class Totals:
             room = max(groups, 2 * len(self.room_touched))
             self.room_ints = _lengthened(self.room_ints, room)
             self.room_dds = _lengthened(self.room_dds, room)
+            self.room_wear = _lengthened(self.room_wear, room)
             self.room_touched = _lengthened(self.room_touched, room)
 
     def take_touched(self) -> Integers:
@@ -81,7 +96,9 @@ class Totals:
         groups = np.flatnonzero(self.touched)
         self.room_touched[groups] = 0
         if self.room_ints.shape[1]:
-            self.room_dds[groups[self.room_ints[groups, 0] == 0]] = 0.0
+            empty = groups[self.room_ints[groups, 0] == 0]
+            self.room_dds[empty] = 0.0
+            self.room_wear[empty] = 0.0
         return groups
 
 
@@ -154,6 +171,8 @@ def add_products(
                 mode,
                 dd_products,
                 totals.room_dds,
+                totals.room_wear,
+                totals.largest,
                 *table.arrays,
                 scratch,
                 done,
@@ -336,6 +355,8 @@ def _add_dd_products(
     mode: int,
     products: Integers,
     totals: Doubles,
+    wear: Doubles,
+    largest: Doubles,
     places: Integers,
     value_of_id: Integers,
     size: Integers,
@@ -345,7 +366,8 @@ def _add_dd_products(
 ) -> None:
     """Add products with double-doubles to totals float64[G, 2·Q], for the entries from ``done`` to ``end``.
 
-    The pairs of these entries are in their table. Cost: O(Q) for each product.
+    Their wear float64[G, 2·Q] and largest float64[Q] follow. The slots have hi, lo of all columns and then their wear,
+    float64[P, 4·F]. The pairs of these entries are in their table. Cost: O(Q) for each product.
     """
     for entry in range(done, end):
         key = kid[entry]
@@ -355,21 +377,32 @@ def _add_dd_products(
         if mode in (OF_DELTA_AND_SLOT, OF_SLOT_AND_DELTA):
             _intern(gid[entry], slot_gids, start, length, mode, places, value_of_id, size, groups)
         for product in range(products.shape[0]):
-            hi, lo = _factor(ints, dds, entry, products[product, 0], products[product, 1])
-            hi, lo = sign * hi, sign * lo
+            of_entry, own = products[product, 0], products[product, 1]
             is_int, column = products[product, 2], products[product, 3]
+            hi, lo = _factor(ints, dds, entry, of_entry, own)
+            hi, lo = sign * hi, sign * lo
+            wears = not (of_entry and is_int)
             if mode in (OF_DELTA, OF_ALL):
                 group = gid[entry] if mode == OF_DELTA else 0
                 sum_hi, sum_lo = _factor(slot_ints, slot_dds, start, is_int, column)
+                weight, turnover = _wear(slot_ints, slot_dds, start, is_int, column)
                 for position in range(start + 1, start + length):
                     slot_hi, slot_lo = _factor(slot_ints, slot_dds, position, is_int, column)
                     sum_hi, sum_lo = add_dd(sum_hi, sum_lo, slot_hi, slot_lo)
-                _add_to(totals, group, product, *multiply_dd(hi, lo, sum_hi, sum_lo))
+                    slot_weight, slot_turnover = _wear(slot_ints, slot_dds, position, is_int, column)
+                    weight += slot_weight
+                    turnover += slot_turnover + weight
+                _add_to(totals, largest, group, product, *multiply_dd(hi, lo, sum_hi, sum_lo))
+                if wears:
+                    _wear_out(wear, group, product, sign, math.fabs(hi), weight, turnover)
             else:
                 for offset in range(length):
                     slot_hi, slot_lo = _factor(slot_ints, slot_dds, start + offset, is_int, column)
                     group = slot_gids[start + offset] if mode == OF_SLOT else groups[offset]
-                    _add_to(totals, group, product, *multiply_dd(hi, lo, slot_hi, slot_lo))
+                    _add_to(totals, largest, group, product, *multiply_dd(hi, lo, slot_hi, slot_lo))
+                    if wears:
+                        weight, turnover = _wear(slot_ints, slot_dds, start + offset, is_int, column)
+                        _wear_out(wear, group, product, sign, math.fabs(hi), weight, turnover)
 
 
 @part
@@ -381,6 +414,24 @@ def _factor(ints: Integers, dds: Doubles, row: int, is_int: int, column: int) ->
 
 
 @part
-def _add_to(totals: Doubles, group: int, product: int, hi: float, lo: float) -> None:
+def _wear(ints: Integers, dds: Doubles, row: int, is_int: int, column: int) -> DoubleDouble:
+    """Weight and turnover of a column of a slot, float64[P, 4·F]; a count is its own weight. Cost: O(1)."""
+    if is_int:
+        return math.fabs(float(ints[row, column])), 0.0
+    place = dds.shape[1] // 2 + 2 * column
+    return dds[row, place], dds[row, place + 1]
+
+
+@part
+def _wear_out(wear: Doubles, group: int, product: int, sign: int, size: float, weight: float, turnover: float) -> None:
+    """What a delta of this size, times slots of that weight and turnover, does to the wear of a total. Cost: O(1)."""
+    place = 2 * product
+    wear[group, place] += sign * size * weight
+    wear[group, place + 1] += math.fabs(wear[group, place]) + size * (math.fabs(weight) + turnover)
+
+
+@part
+def _add_to(totals: Doubles, largest: Doubles, group: int, product: int, hi: float, lo: float) -> None:
     place = 2 * product
     totals[group, place], totals[group, place + 1] = add_dd(totals[group, place], totals[group, place + 1], hi, lo)
+    largest[product] = max(largest[product], math.fabs(hi), math.fabs(totals[group, place]))

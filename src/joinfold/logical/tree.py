@@ -55,10 +55,11 @@ def query_tree(query: LogicalQuery) -> Tree:
 
 def _title(query: LogicalQuery) -> str:
     kind = "Join" if query.is_plain_join else "Answer"
-    return f"{kind}: {_when(query)}" + (", changes only" if query.changes else "")
+    return f"{kind}: {when_text(query)}" + (", changes only" if query.changes else "")
 
 
-def _when(query: LogicalQuery) -> str:
+def when_text(query: LogicalQuery) -> str:
+    """When answers are given."""
     match query.sync, query.emit:
         case OnWindowId(modulus=None), _:
             return "for every window id"

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from joinfold.operators.codec import decode, encode
 from joinfold.operators.fold import Fold, Moment, Noted
 from joinfold.operators.layout import FoldLayout
-from joinfold.operators.live import Entries
+from joinfold.operators.live import Entries, Live
 from joinfold.operators.pack import aggregate, bucket_of, cut
 from joinfold.operators.timeline import END
 from joinfold.operators.values import order_codes
@@ -41,12 +41,14 @@ class ArrivalFold(Fold):
         """Takes in a micro-batch: the bucket's own rows, and the arrivals of all."""
         watermark = self.moment.clock.watermark(self.layout.delays_us)
         accepted = []
+        self.rows_read = [0] * self.layout.streams
         seen: list[tuple[int, int]] = []
         for batch, facts in [decode(blob) for blob in blobs]:
             place = facts["place"]
             times = batch.column("cell").to_numpy()
             in_time = np.ones(len(times), np.bool_) if watermark is None else times >= watermark
             if "arrivals" in facts:
+                self.rows_read[place] += facts["rows"]
                 if facts["largest_us"] is not None:
                     seen.append((place, facts["largest_us"]))
                 if self.is_first:
@@ -66,16 +68,32 @@ class ArrivalFold(Fold):
         if place >= ARRIVALS:
             self.waiting[place - ARRIVALS].append(batch)
             return
-        entries = self.live.entries_of(place, batch)
+        entries = self._read(place, batch)
         names = zip(batch.column("batch").to_pylist(), batch.column("row").to_pylist(), strict=True)
         for at, name in enumerate(names):
             self.rows[name] = (place, entries.part(np.array([at])))
 
+    def renew(self) -> None:
+        """Makes what is live anew from the rows that wait and those that are inside."""
+        self.live, old = Live(self.layout, self.live.noted_so_far()), self.live
+        for place in range(self.layout.streams):
+            names = [name for name, (own, _) in self.rows.items() if own == place]
+            waiting = self.live.adopt(old, place, [self.rows[name][1] for name in names])
+            self.rows |= {name: (place, row) for name, row in zip(names, waiting, strict=True)}
+            rows = self.live.adopt(old, place, [row for _, row in self.inside[place]])
+            self.inside[place].clear()
+            for row in rows:
+                assert self.moment.applied is not None
+                self._let_in(place, row, self.moment.applied)
+
     def resume(self) -> None:
-        """Rows that were inside before are inside again, in order of time; their arrivals are gone."""
-        waiting = {name for place in range(self.layout.streams) for name in self._names(place)}
+        """Rows that were inside before are inside again, in order of time; arrivals that were answered are gone."""
+        answered = self.moment.answered
+        for place, waiting in enumerate(self.waiting if answered is not None else []):
+            self.waiting[place] = [batch.filter(pc.field("cell") >= answered) for batch in waiting]
+        expected = {name for place in range(self.layout.streams) for name in self._names(place)}
         applied = self.moment.applied
-        stored = [(name, place, row) for name, (place, row) in self.rows.items() if name not in waiting]
+        stored = [(name, place, row) for name, (place, row) in self.rows.items() if name not in expected]
         for name, place, row in sorted(stored, key=lambda item: self._time(item[2])):
             del self.rows[name]
             assert applied is not None
@@ -101,9 +119,14 @@ class ArrivalFold(Fold):
             number = places[-1][1] + 1 if places and places[-1][0] == ts else 1
             places.append((ts, number))
             moment.applied = ts
+            if self.live.is_worn:
+                self.renew()
             self._note(position, ts)
         moment.answered = until
-        return Noted(self.live.noted(), list(range(len(places))), before, places)
+        noted = self.live.noted()
+        if self.live.is_outgrown(len(self.rows) + sum(map(len, self.inside))):
+            self.renew()
+        return Noted(noted, list(range(len(places))), before, places)
 
     def is_done(self, place: int, last_cell: int) -> bool:
         """Whether stored rows up to this time are of no more use."""
@@ -178,7 +201,7 @@ def pack_arrivals(
         "keep": pa.array(rows.kept),
     }
     columns |= {name: rows.batch.column(name) for name in batch.schema.names if name.startswith("o")}
-    facts = {"place": place, "rows": len(rows.ts), "largest_us": rows.largest_us, "timeless": rows.timeless}
+    facts = {"place": place, "rows": batch.num_rows, "largest_us": rows.largest_us, "timeless": rows.timeless}
     arrivals = encode(pa.RecordBatch.from_pydict(columns), facts | {"arrivals": True})
     for number, label in enumerate(labels):
         yield label, encode(entries.filter(pa.array(bucket[chosen] == number)), {"place": place})

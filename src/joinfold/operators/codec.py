@@ -1,10 +1,12 @@
 """Blobs: what travels between the stages and lies in the state store, as versioned Arrow IPC.
 
-A blob is a magic word, a version and one Arrow record batch with metadata. Integer columns are written as distances
-from their smallest value in the narrowest type that holds them, and read back as int64: counts and cells cost a byte.
+A blob is a magic word, a version, a checksum and one Arrow record batch with metadata. Integer columns are written as
+distances from their smallest value in the narrowest type that holds them, and read back as int64: counts and cells cost
+a byte.
 """
 
 import json
+import zlib
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from joinfold.errors import EvaluationError
 
 MAGIC = b"JFLD"
 VERSION = 1
+HEADER = 12
 _NARROW = (np.uint8, np.uint16, np.uint32)
 
 
@@ -30,15 +33,15 @@ def encode(batch: pa.RecordBatch, facts: dict[str, Any] | None = None) -> bytes:
     metadata = {"facts": json.dumps(facts or {}), "bases": json.dumps(bases)}
     written = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields, metadata=metadata))
     sink = pa.BufferOutputStream()
-    sink.write(MAGIC + VERSION.to_bytes(4, "little"))
     with pa.ipc.new_stream(sink, written.schema) as writer:
         writer.write_batch(written)
-    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+    body = sink.getvalue()
+    return b"".join((MAGIC, VERSION.to_bytes(4, "little"), zlib.crc32(body).to_bytes(4, "little"), body))
 
 
 def decode(blob: bytes) -> tuple[pa.RecordBatch, dict[str, Any]]:
-    """The record batch and the facts of a blob; what is not one, or is of a later version, is refused."""
-    if blob[:4] != MAGIC:
+    """The record batch and the facts of a blob; what is not one, is damaged or of another version is refused."""
+    if blob[:4] != MAGIC or len(blob) < HEADER:
         raise EvaluationError(
             "the state holds something that is not a joinfold blob", "it is damaged or not joinfold's."
         )
@@ -46,11 +49,11 @@ def decode(blob: bytes) -> tuple[pa.RecordBatch, dict[str, Any]]:
     if version != VERSION:
         hint = f"this joinfold reads version {VERSION}; run the query with the joinfold that wrote the checkpoint."
         raise EvaluationError(f"a blob of version {version} was found", hint)
-    try:
-        batch = pa.ipc.open_stream(pa.py_buffer(blob)[8:]).read_next_batch()
-        facts, bases = (json.loads(batch.schema.metadata[name]) for name in (b"facts", b"bases"))
-    except (pa.ArrowInvalid, StopIteration, KeyError, TypeError, OSError) as error:
-        raise EvaluationError("a blob is cut short or damaged", "the checkpoint cannot be used.") from error
+    body = pa.py_buffer(blob)[HEADER:]
+    if zlib.crc32(body) != int.from_bytes(blob[8:HEADER], "little"):
+        raise EvaluationError("a blob is cut short or damaged", "the checkpoint cannot be used.")
+    batch = pa.ipc.open_stream(body).read_next_batch()
+    facts, bases = (json.loads(batch.schema.metadata[name]) for name in (b"facts", b"bases"))
     columns = [
         pa.array(column.to_numpy(zero_copy_only=False).astype(np.int64) + bases[name]) if name in bases else column
         for name, column in zip(batch.schema.names, batch.columns, strict=True)

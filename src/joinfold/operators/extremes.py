@@ -41,6 +41,11 @@ class ExtremeStairs:
         """Codes as values; before the first value there are only NULLs."""
         return pa.nulls(len(codes)) if self.labels is None else self.labels.values(codes, has)
 
+    @property
+    def labelled(self) -> int:
+        """How many values have a label."""
+        return 0 if self.labels is None else len(self.labels)
+
     def enter_values(
         self, key: Ids, group: Ids, leave: int, codes: Integers, mode: int, pairs: IdTable | None, now: int
     ) -> None:

@@ -23,6 +23,7 @@ Integers = NDArray[np.int64]
 Exact = NDArray[Any]
 
 _WIDEST = decimal.Context(prec=200, rounding=decimal.ROUND_HALF_UP)
+ROUNDING = 2.0**-76  # of sums in double-double; a deviation of 1e-6 of the mean is 2^-40 of the squares
 
 
 @dataclass(slots=True)
@@ -50,7 +51,9 @@ def finish(aggregate: AggregateLayout, totals: Totals) -> pa.Array:
     moments = [_double_double(moment, totals) for moment in aggregate.moments]
     with np.errstate(all="ignore"):
         value, defined = _FINISHERS[aggregate.function](moments)
-    value = _with_specials(value, aggregate, totals)
+    value, is_special = _with_specials(value, aggregate, totals)
+    if not aggregate.function.endswith("_samp"):  # those of one row are NULL, whatever it is
+        defined = defined | is_special
     return pa.array(value, mask=~defined | np.equal(count, 0))
 
 
@@ -90,7 +93,7 @@ def _decimal(number: int, divisor: int, scale: int, type_: DataType) -> decimal.
     assert type_.precision is not None and type_.scale is not None
     exact = _WIDEST.divide(decimal.Decimal(number).scaleb(-scale, _WIDEST), decimal.Decimal(divisor))
     rounded = exact.quantize(decimal.Decimal(1).scaleb(-type_.scale), context=_WIDEST)
-    if abs(rounded).scaleb(type_.scale, _WIDEST) >= 10**type_.precision:
+    if rounded.copy_abs().scaleb(type_.scale, _WIDEST) >= 10**type_.precision:
         raise EvaluationError(f"{exact} does not fit {type_}")
     return rounded
 
@@ -134,16 +137,19 @@ def _spread(count: DD, left: DD, right: DD, both: DD) -> DD:
     return dd.subtract(dd.multiply(count, both), dd.multiply(left, right))
 
 
-def _never_negative(number: DD) -> DD:
-    """A variance that rounding made negative is zero."""
-    positive = number[0] > 0
-    return np.where(positive, number[0], 0.0), np.where(positive, number[1], 0.0)
+def _squares(count: DD, total: DD, squares: DD) -> DD:
+    """n·Σx² − (Σx)²: n² times the variance; zero where it is no more than what rounding leaves of equal values."""
+    spread = _spread(count, total, total, squares)
+    scale = count[0] * squares[0]
+    positive = spread[0] > ROUNDING * scale
+    high = np.where(positive, spread[0], np.where(np.isfinite(scale), 0.0, np.inf))
+    return high, np.where(positive, spread[1], 0.0)
 
 
 def _variance(sample: bool, root: bool) -> Callable[[list[DD]], tuple[Doubles, NDArray[np.bool_]]]:
     def finisher(moments: list[DD]) -> tuple[Doubles, NDArray[np.bool_]]:
         count, total, squares = moments
-        value = _over(_never_negative(_spread(count, total, total, squares)), count, sample)
+        value = _over(_squares(count, total, squares), count, sample)
         return (np.sqrt(value) if root else value), count[0] > (1 if sample else 0)
 
     return finisher
@@ -165,8 +171,8 @@ def _over(spread: DD, count: DD, sample: bool) -> Doubles:
 
 def _correlation(moments: list[DD]) -> tuple[Doubles, NDArray[np.bool_]]:
     count, left, right, both, squares_left, squares_right = moments
-    spread_left = _never_negative(_spread(count, left, left, squares_left))
-    spread_right = _never_negative(_spread(count, right, right, squares_right))
+    spread_left = _squares(count, left, squares_left)
+    spread_right = _squares(count, right, squares_right)
     defined = (spread_left[0] > 0) & (spread_right[0] > 0)
     root = dd.multiply(dd.sqrt(spread_left), dd.sqrt(spread_right))
     return _value(dd.divide(_spread(count, left, right, both), root)), defined
@@ -175,7 +181,7 @@ def _correlation(moments: list[DD]) -> tuple[Doubles, NDArray[np.bool_]]:
 def _regression(intercept: bool) -> Callable[[list[DD]], tuple[Doubles, NDArray[np.bool_]]]:
     def finisher(moments: list[DD]) -> tuple[Doubles, NDArray[np.bool_]]:
         count, dependent, independent, both, squares = moments
-        spread = _never_negative(_spread(count, independent, independent, squares))
+        spread = _squares(count, independent, squares)
         slope = dd.divide(_spread(count, dependent, independent, both), spread)
         if not intercept:
             return _value(slope), spread[0] > 0
@@ -200,10 +206,11 @@ _FINISHERS: dict[str, Callable[[list[DD]], tuple[Doubles, NDArray[np.bool_]]]] =
 }
 
 
-def _with_specials(value: Doubles, aggregate: AggregateLayout, totals: Totals) -> Doubles:
-    """NaN and infinities are counted beside the sums, and decide where there is one."""
+def _with_specials(value: Doubles, aggregate: AggregateLayout, totals: Totals) -> tuple[Doubles, NDArray[np.bool_]]:
+    """NaN and infinities are counted beside the sums, and decide where there is one; where that is."""
     counts = {kind: np.zeros(len(totals), np.int64) for kind in ("nan", "inf", "-inf")}
     for kind, ref in aggregate.specials:
         counts[kind] += totals.integers[:, ref.index]
     value = np.where(counts["inf"] > 0, np.inf, np.where(counts["-inf"] > 0, -np.inf, value))
-    return np.where((counts["nan"] > 0) | ((counts["inf"] > 0) & (counts["-inf"] > 0)), np.nan, value)
+    is_special = np.any([number > 0 for number in counts.values()], axis=0)
+    return np.where((counts["nan"] > 0) | ((counts["inf"] > 0) & (counts["-inf"] > 0)), np.nan, value), is_special

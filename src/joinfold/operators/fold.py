@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from joinfold.operators.codec import decode
+from joinfold.operators.labels import GapUsedUp
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.live import Entries, Live
 from joinfold.operators.timeline import BEGINNING, END, Clock, Occupancy
@@ -64,6 +65,7 @@ class Fold:
         self.live = Live(layout)
         self.cells = [Cells(), Cells()]
         self.contents: list[tuple[int, int]] = [(BEGINNING, BEGINNING)] * layout.streams
+        self.rows_read = [0] * layout.streams  # of the last micro-batch, in all buckets together
 
     @property
     def is_first(self) -> bool:
@@ -77,8 +79,10 @@ class Fold:
         watermark = self.moment.clock.watermark(self.layout.delays_us)
         decoded = [decode(blob) for blob in blobs]
         accepted = []
+        self.rows_read = [0] * self.layout.streams
         for batch, pulse in decoded:
             place = pulse["place"]
+            self.rows_read[place] += pulse["rows"]
             in_time = self._in_time(place, _cells(batch), watermark)
             late = batch.column("i0").to_numpy()[~in_time].sum()
             keyless = np.array(pulse["keyless_cells"], np.int64)
@@ -100,12 +104,29 @@ class Fold:
 
     def add(self, place: int, batch: pa.RecordBatch) -> None:
         """Puts entries into their cells, where they wait for their instant."""
-        entries = self.live.entries_of(place, batch)
+        entries = self._read(place, batch)
         order = np.argsort(entries.cells, kind="stable")
         ordered = entries.cells[order]
         bounds = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
         for part in np.split(order, bounds):
             self.cells[place].add(int(entries.cells[part[0]]), entries.part(part))
+
+    def _read(self, place: int, batch: pa.RecordBatch) -> Entries:
+        """Stored entries with ids in place of values."""
+        try:
+            return self.live.entries_of(place, batch)
+        except GapUsedUp:
+            self.renew()
+            return self.live.entries_of(place, batch)
+
+    def renew(self) -> None:
+        """Makes what is live anew from the entries."""
+        self.live, old = Live(self.layout, self.live.noted_so_far()), self.live
+        for place, cells in enumerate(self.cells):
+            cells.replace(self.live.adopt(old, place, cells.all()))
+        self.contents = [(BEGINNING, BEGINNING)] * self.layout.streams
+        if self.moment.applied is not None:
+            self.move(self.moment.applied)
 
     def resume(self) -> None:
         """After the entries of a stored moment were added: brings the windows to where they stood."""
@@ -142,13 +163,18 @@ class Fold:
         for instant in (*before, *instants.tolist()):
             if instant not in before:
                 self.move(instant)
+            if self.live.is_worn:
+                self.renew()
             self.live.note(instant, instant, always=layout.is_global and self.is_first)
+        noted = self.live.noted()
         if len(instants):
             self.live.expire(int(instants[-1]))
+            if self.live.is_outgrown(sum(cells.held for cells in self.cells)):
+                self.renew()
         moment.answered = until
         if not layout.timeline.on_trigger and until != END:
             moment.occupancy.prune(layout.timeline, until)
-        return Noted(self.live.noted(), instants.tolist(), before[0] if before else None)
+        return Noted(noted, instants.tolist(), before[0] if before else None)
 
     def _triggered(self, until: int) -> Integers:
         latest = self.moment.clock.latest()
@@ -193,6 +219,21 @@ class Cells:
         if cell not in self.entries:
             insort(self.order, cell)
         self.entries.setdefault(cell, []).append(entries)
+
+    @property
+    def held(self) -> int:
+        """How many entries there are."""
+        return sum(len(entries.key) for entries in self.all())
+
+    def all(self) -> list[Entries]:
+        """The entries of all cells, in order."""
+        return [entries for cell in self.order for entries in self.entries[cell]]
+
+    def replace(self, entries: list[Entries]) -> None:
+        """Puts others in the places of all entries."""
+        others = iter(entries)
+        for cell in self.order:
+            self.entries[cell] = [next(others) for _ in self.entries[cell]]
 
     def between(self, first: int, end: int) -> list[int]:
         """The cells from first to end, exclusive, that have entries."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from joinfold.kernels.identity import IdTable
-from joinfold.operators.values import floats, integers, present
+from joinfold.operators.values import floats, integers, names, present
 
 Ids = NDArray[np.int32]
 
@@ -22,6 +22,9 @@ class ColumnIds:
         self.bits = IdTable()
         self.known: dict[object, int] = {}
         self.values: list[object] = []
+
+    def __len__(self) -> int:
+        return len(self.bits) + len(self.values)
 
     def intern(self, column: pa.Array) -> Ids:
         """The id of each value; NULL is 0."""
@@ -53,9 +56,9 @@ class ColumnIds:
         nested = pa.types.is_nested(self.type)
         encoded = None if nested else column.dictionary_encode()
         distinct = column.to_pylist() if encoded is None else encoded.dictionary.to_pylist()
+        named = names(column).to_pylist() if nested else distinct
         ids = np.zeros(len(distinct) + 1, np.int32)
-        for place, value in enumerate(distinct):
-            name = repr(value) if nested else value
+        for place, (value, name) in enumerate(zip(distinct, named, strict=True)):
             if value is None:
                 continue
             if name not in self.known:
@@ -73,6 +76,9 @@ class RowIds:
     def __init__(self) -> None:
         self.columns: list[ColumnIds] = []
         self.pairs: list[IdTable] = []
+
+    def __len__(self) -> int:
+        return max([*map(len, self.columns), *map(len, self.pairs)], default=0)
 
     def intern(self, columns: list[pa.Array], rows: int) -> Ids:
         """The id of each row."""

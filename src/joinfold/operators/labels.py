@@ -1,7 +1,8 @@
 """Order-preserving int64 codes for the values of an extreme, also where values are as long as they like.
 
-Numbers and times are their own codes. Other values get labels with gaps between them, and a new value the middle of
-the gap that it falls into; values that keep falling into one gap use it up after some sixty.
+Numbers and times are their own codes. Other values get labels with gaps between them, and new values are spread over
+the gap that they fall into. Values that keep falling into one gap use it up after some forty batches; then all values
+have to be labelled anew, and with them whatever holds a label.
 """
 
 import bisect
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from joinfold.operators.values import from_order_codes, order_codes, present
 
-STRIDE = 2**32
+STRIDE = 2**40
 LIMIT = 2**62
 
 
@@ -28,7 +29,11 @@ class OrderLabels:
         self.type = type_
         self.complement = complement
         self.sorted: list[Any] = []
-        self.labels: list[int] = []
+        self.label_of: dict[Any, int] = {}
+        self.value_of: dict[int, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self.sorted)
 
     def codes(self, column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The code of each value, and whether it is there."""
@@ -44,28 +49,42 @@ class OrderLabels:
         codes = ~codes if self.complement else codes
         if order_codes(pa.array([], self.type)) is not None:
             return from_order_codes(codes, self.type, has)
-        by_label = dict(zip(self.labels, self.sorted, strict=True))
-        return pa.array(
-            [by_label[code] if there else None for code, there in zip(codes.tolist(), has, strict=True)], self.type
-        )
+        values = zip(codes.tolist(), has.tolist(), strict=True)
+        return pa.array([self.value_of[code] if there else None for code, there in values], self.type)
 
     def _labelled(self, column: pa.Array) -> NDArray[np.int64]:
         encoded = column.dictionary_encode()
-        labels = np.array([self._label(value) for value in encoded.dictionary.to_pylist()] or [0], np.int64)
-        return np.asarray(labels[encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)])
+        values = encoded.dictionary.to_pylist()
+        self._label(sorted(value for value in values if value not in self.label_of))
+        labels = np.array([*(self.label_of[value] for value in values), 0], np.int64)
+        return np.asarray(labels[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
 
-    def _label(self, value: Any) -> int:
-        place = bisect.bisect_left(self.sorted, value)
-        if place < len(self.sorted) and self.sorted[place] == value:
-            return self.labels[place]
-        low = self.labels[place - 1] if place else None
-        high = self.labels[place] if place < len(self.labels) else None
-        if low is None or high is None:
-            label = 0 if low is high else (high or 0) - STRIDE if low is None else low + STRIDE
-        else:
-            label = (low + high) // 2
-        if label in (low, high) or abs(label) > LIMIT:
-            raise GapUsedUp
-        self.sorted.insert(place, value)
-        self.labels.insert(place, label)
-        return label
+    def _label(self, new: list[Any]) -> None:
+        """Gives labels to new values, which are in order: those that fall into one gap are spread over it."""
+        labels: list[int] = []
+        while len(labels) < len(new):
+            first = len(labels)
+            place = bisect.bisect_left(self.sorted, new[first])
+            end = bisect.bisect_left(new, self.sorted[place], first) if place < len(self.sorted) else len(new)
+            low = self.label_of[self.sorted[place - 1]] if place else None
+            high = self.label_of[self.sorted[place]] if place < len(self.sorted) else None
+            labels += _spread(low, high, end - first)
+        self.label_of.update(zip(new, labels, strict=True))
+        self.value_of.update(zip(labels, new, strict=True))
+        if new:
+            self.sorted = sorted(self.sorted + new)
+
+
+def _spread(low: int | None, high: int | None, count: int) -> list[int]:
+    """That many labels between two others, or beyond one where there is no other."""
+    if low is None and high is None:
+        low = -(count // 2) * min(STRIDE, LIMIT // count) - 1
+        high = low + (count + 1) * min(STRIDE, LIMIT // count)
+    elif low is None:
+        assert high is not None
+        low = high - (count + 1) * STRIDE
+    elif high is None:
+        high = low + (count + 1) * STRIDE
+    if high - low <= count or low < -LIMIT or high > LIMIT:
+        raise GapUsedUp
+    return [low + (high - low) * (place + 1) // (count + 1) for place in range(count)]

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from joinfold.errors import EvaluationError
 from joinfold.kernels import double_double as dd
 from joinfold.kernels.grouping import group_rows, sum_dds, sum_ints
 from joinfold.operators.finish import Totals, finish
@@ -18,7 +19,8 @@ from joinfold.operators.values import extreme_of, identity_codes
 
 def merge(layout: FoldLayout, parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """One row per instant and group: instant, group columns, aggregates."""
-    noted = pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
+    tables = [pa.Table.from_batches([part]) for part in parts]
+    noted = pa.concat_tables(tables, promote_options="default").combine_chunks().to_batches()[0]  # NULL is of any type
     groups = [name for name in noted.schema.names if name.startswith("g")]
     codes = [noted.column("instant").to_numpy()]
     codes += [code for name in groups for code in identity_codes(noted.column(name))]
@@ -33,7 +35,7 @@ def merge(layout: FoldLayout, parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch
 
 def _added(layout: FoldLayout, noted: pa.RecordBatch, entry_of_row: NDArray[np.int64], entries: int) -> Totals:
     integers = [
-        sum_ints(entry_of_row, entries, noted.column(f"i{place}").to_numpy())
+        _whole_sums(entry_of_row, entries, noted.column(f"i{place}").to_numpy())
         for place in range(len(layout.integer_products))
     ]
     reals = [
@@ -53,3 +55,13 @@ def _added(layout: FoldLayout, noted: pa.RecordBatch, entry_of_row: NDArray[np.i
             for place, extreme in enumerate(layout.extremes)
         ],
     )
+
+
+def _whole_sums(entry_of_row: NDArray[np.int64], entries: int, parts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The sums of parts, each of which is exact; a sum that wraps around is refused."""
+    if len(parts) > entries and np.abs(np.bincount(entry_of_row, parts, entries)).max() >= 2.0**63:
+        raise EvaluationError(
+            "a group has too many combinations to sum numbers of this size exactly",
+            "use a smaller window, or group by more columns.",
+        )
+    return sum_ints(entry_of_row, entries, parts)

@@ -19,7 +19,8 @@ from joinfold.kernels import double_double
 from joinfold.kernels.grouping import count, group_rows, sum_dds, sum_ints
 from joinfold.operators.codec import encode
 from joinfold.operators.layout import LIMB_BITS, Extreme, Factor, FoldLayout, InputLayout, IntegerSum
-from joinfold.operators.values import extreme_of, floats, identity_codes, integers, present, stable_hash
+from joinfold.operators.timeline import NEVER
+from joinfold.operators.values import extreme_of, floats, identity_codes, in_utc, integers, present, stable_hash
 
 Flags = NDArray[np.bool_]
 Integers = NDArray[np.int64]
@@ -77,6 +78,7 @@ class Cut:
 
 def cut(layout: FoldLayout, place: int, batch: pa.RecordBatch) -> Cut:
     """Reads what PACK has to know of every row, whether it passes the filters or not."""
+    batch = in_utc(batch)
     timeline, times = layout.timeline, batch.column("ts")
     ts, timed = integers(times), present(times)
     assert ts is not None
@@ -89,16 +91,33 @@ def cut(layout: FoldLayout, place: int, batch: pa.RecordBatch) -> Cut:
     for name in layout.inputs[place].keys:
         there = present(batch.column(name))
         keyed = keyed if there is None else keyed & there
-    return Cut(batch, ts, timeline.cell_of(place, ts), kept, timeline.accepts(place, ts), keyed, timeless)
+    cells = timeline.cell_of(place, ts)
+    accepted = timeline.accepts(place, ts)
+    if not timeline.on_trigger:  # rows that no instant will ever hold are none of our business
+        distinct = distinct_values(cells)
+        unheld = distinct[timeline.first_instant(place, distinct) == NEVER]
+        accepted = accepted & ~np.isin(cells, unheld) if len(unheld) else accepted
+    return Cut(batch, ts, cells, kept, accepted, keyed, timeless)
+
+
+def distinct_values(values: Integers) -> Integers:
+    """The distinct values in order; by counting where they lie close together, as cells do."""
+    if not len(values):
+        return values
+    first, last = int(values.min()), int(values.max())
+    if last - first > 4 * len(values):
+        return np.unique(values)
+    return np.flatnonzero(np.bincount(values - first)) + first
 
 
 def pack(layout: FoldLayout, place: int, labels: tuple[int, ...], batch: pa.RecordBatch) -> Iterator[tuple[int, bytes]]:
     """The blobs of a batch of an input's rows, one for every bucket label."""
     rows = cut(layout, place, batch)
-    keyless = rows.cells[rows.kept & rows.accepted & ~rows.keyed]
+    in_window = rows.accepted | layout.timeline.on_trigger  # ON TRIGGER rows before a mark can be late too
+    keyless = rows.cells[rows.kept & in_window & ~(rows.accepted & rows.keyed)]
     keyless_cells, keyless_counts = np.unique(keyless, return_counts=True)
-    occupied = np.unique(rows.cells[rows.accepted & (not layout.timeline.on_trigger)])
-    pulse = Pulse(place, len(rows.ts), rows.largest_us, occupied, keyless_cells, keyless_counts, rows.timeless)
+    occupied = distinct_values(rows.cells[rows.accepted & (not layout.timeline.on_trigger)])
+    pulse = Pulse(place, batch.num_rows, rows.largest_us, occupied, keyless_cells, keyless_counts, rows.timeless)
     chosen = rows.chosen
     everything = bool(chosen.all())
     entries = aggregate(
@@ -226,7 +245,7 @@ class _Grouping:
 
 
 def limbs_of(column: pa.Array, limbs: int) -> list[Integers]:
-    """Exact numbers as limbs of 32 bits balanced about zero, lowest first; NULL as 0."""
+    """Exact numbers as limbs of 32 bits balanced about zero, lowest first, the last with what is left; NULL as 0."""
     if pa.types.is_decimal(column.type):
         words = np.frombuffer(column.fill_null(0).buffers()[1], np.int64).reshape(-1, 2)
         words = words[column.offset : column.offset + len(column)]
@@ -236,14 +255,14 @@ def limbs_of(column: pa.Array, limbs: int) -> list[Integers]:
         assert found is not None
         low, high = found, found >> 63
     parts = []
-    for _ in range(limbs):
+    for _ in range(limbs - 1):
         part = ((low + HALF_LIMB) & LIMB) - HALF_LIMB
         parts.append(part)
         borrowed = low.view(np.uint64) < part.view(np.uint64)
         high = high - (part >> 63) - borrowed
         low = (((low - part) >> LIMB_BITS) & LIMB) | (high << LIMB_BITS)
         high = high >> LIMB_BITS
-    return parts
+    return [*parts, low]
 
 
 def _as_floats(column: pa.Array) -> NDArray[np.float64]:

@@ -3,6 +3,8 @@
 Floats are brought to one form first: −0.0 becomes 0.0 and every NaN the same NaN; so equal values have equal codes.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -52,12 +54,12 @@ def identity_codes(column: pa.Array) -> list[Codes]:
         there = present(column)
         return [values] if there is None else [values, there.astype(np.int64)]
     if pa.types.is_nested(column.type):
-        column = pa.array([None if value is None else repr(value) for value in column.to_pylist()], pa.string())
+        column = names(column)
     return [column.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)]
 
 
 def stable_hash(columns: list[pa.Array]) -> NDArray[np.uint64]:
-    """A hash of rows of non-NULL values that does not depend on the batch, the process or the machine."""
+    """A hash of rows that does not depend on the batch, the process or the machine; NULLs have equal hashes."""
     return mix(np.stack([_stable_codes(column) for column in columns]))
 
 
@@ -67,12 +69,38 @@ def _stable_codes(column: pa.Array) -> Codes:
         return values
     if pa.types.is_floating(column.type):
         return floats(column).view(np.int64)
-    encoded = column.dictionary_encode()
+    encoded = (names(column) if pa.types.is_nested(column.type) else column).dictionary_encode()
     words = encoded.dictionary
     if not (pa.types.is_string(words.type) or pa.types.is_binary(words.type)):
         words = pa.array([repr(value) for value in words.to_pylist()], pa.string())
-    hashed: Codes = pd.util.hash_array(np.array(words.to_pylist(), dtype=object), categorize=False).view(np.int64)
-    return np.asarray(hashed[encoded.indices.to_numpy(zero_copy_only=False)])
+    hashed: Codes = pd.util.hash_array(np.array([*words.to_pylist(), ""], object), categorize=False).view(np.int64)
+    return np.asarray(hashed[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
+
+
+def names(column: pa.Array) -> pa.Array:
+    """A text for each value of a nested column, the same for equal values."""
+    return pa.array([None if value is None else repr(_settled(value)) for value in column.to_pylist()], pa.string())
+
+
+def _settled(value: Any) -> Any:
+    match value:
+        case float():
+            return value + 0.0
+        case list():
+            return [_settled(part) for part in value]
+        case dict():
+            return {name: _settled(part) for name, part in value.items()}
+        case _:
+            return value
+
+
+def in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with its timestamps labelled UTC, whatever the session's time zone; their numbers are UTC anyway."""
+    for place, field in enumerate(batch.schema):
+        if pa.types.is_timestamp(field.type) and field.type.tz not in (None, "UTC"):
+            utc = pa.timestamp(field.type.unit, tz="UTC")
+            batch = batch.set_column(place, field.name, batch.column(place).cast(utc))
+    return batch
 
 
 def order_codes(column: pa.Array) -> Codes | None:

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from joinfold.algebra import Monomial
-from joinfold.logical.expressions import Call, Cast, Expression, rewrite
+from joinfold.logical.expressions import Call, Case, Cast, Expression, Literal, rewrite
 from joinfold.operators.layout import Extreme, Factor, InputLayout, IntegerSum
-from joinfold.types import BIGINT, BOOLEAN, DataType
+from joinfold.types import BIGINT, BOOLEAN, VOID, DataType
 
 T = TypeVar("T")
 
@@ -28,12 +28,14 @@ class InputColumns:
         self._reals: list[Monomial] = []
         self._extremes: list[Extreme] = []
 
-    def key(self, expression: Expression, type_: DataType) -> None:
-        """A join key, converted to the type in which it is compared."""
-        cast = expression if expression.type == type_ else Cast(expression, type_)
-        name = self._column("k", cast)
-        if name not in self._keys:
-            self._keys.append(name)
+    def key(self, members: list[Expression]) -> None:
+        """A join key, NULL where its members differ; the other input has one in the same place."""
+        first, *others = members
+        if others:
+            same = [Call("=", (first, other)) for other in others]
+            alike = same[0] if len(same) == 1 else Call("and", tuple(same))
+            first = Case(((alike, first),), Literal(None, VOID), first.type)
+        self._keys.append(self._column("k", first))
 
     def group(self, expression: Expression) -> int:
         """A group column: its place."""
@@ -103,6 +105,11 @@ class InputColumns:
             self._names[wanted] = f"{prefix}{self.place}_{len(self._names)}"
             self.frame[self._names[wanted]] = expression
         return self._names[wanted]
+
+
+def converted(expression: Expression, type_: DataType) -> Expression:
+    """The expression in another type."""
+    return expression if expression.type == type_ else Cast(expression, type_)
 
 
 def _place(items: list[T], item: T) -> int:

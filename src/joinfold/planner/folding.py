@@ -17,7 +17,7 @@ from joinfold.logical.query import (
 )
 from joinfold.operators.layout import AggregateLayout, ColumnRef, ExtremeFold, Factor, FoldLayout, IntegerSum, MomentSum
 from joinfold.operators.timeline import Timeline
-from joinfold.planner.columns import InputColumns
+from joinfold.planner.columns import InputColumns, converted
 from joinfold.planner.factors import conditions_by_input, factors_by_input, needs_combinations
 from joinfold.planner.plan import Frame, GroupColumn, PhysicalPlan
 from joinfold.window import Continuous, Landmark, Sliding
@@ -50,6 +50,7 @@ def refuse_unsupported(query: LogicalQuery) -> None:
     for input_ in query.streams:
         reasons.append((not isinstance(input_.window, Sliding | Continuous | Landmark), "a window that counts rows"))
         reasons.append((input_.source.time is None, f"the arrival time of stream '{input_.source.name}'"))
+    reasons += [(group.type.is_nested, f"a group of type {group.type}") for group in query.groups]
     for applies, what in reasons:
         if applies:
             raise QueryError(f"no engine runs {what} yet", hint="the reference answers it on small data.")
@@ -69,9 +70,8 @@ class _Folding:
     def plan(self) -> PhysicalPlan:
         query = self.query
         for key in query.graph.keys:
-            for side in self.sides:
-                for member in key.of(side.alias)[:1]:
-                    side.key(member, key.type)
+            for side in self.sides[: len(query.inputs)]:
+                side.key([converted(member, key.type) for member in key.of(side.alias)])
         groups = tuple(self._group(expression) for expression in query.groups)
         aggregates = tuple(self._aggregate(aggregate) for aggregate in query.aggregates)
         for side in self.sides[: len(query.streams)] if isinstance(query.emit, OnArrival) else ():
@@ -99,11 +99,8 @@ class _Folding:
     def _frames(self) -> tuple[Frame, ...]:
         frames = []
         for input_, side in zip(self.query.inputs, self.sides, strict=False):
-            kept = list(self.query.filters(input_.alias))
-            for key in self.query.graph.keys:
-                first, *others = key.of(input_.alias) or (None,)
-                kept += [Call("=", (first, other)) for other in others if first is not None]
-            keep = None if not kept else kept[0] if len(kept) == 1 else Call("and", tuple(kept))
+            kept = self.query.filters(input_.alias)
+            keep = None if not kept else kept[0] if len(kept) == 1 else Call("and", kept)
             frames.append(Frame(input_, keep, tuple(side.frame.items())))
         return tuple(frames)
 

@@ -30,7 +30,7 @@ def aggregate_value(function: str, arguments: Arguments, result: DataType) -> An
     finite = all(math.isfinite(value) for values in arguments for value in values)
     value = _DEVIATIONS[function]([tuple(map(Fraction, values)) for values in arguments]) if finite else math.nan
     few = function.endswith("_samp") and len(arguments) < 2
-    return None if few or value is None else float(value)
+    return None if few or value is None else double(value)
 
 
 def _sum_or_average(function: str, values: list[Any], result: DataType) -> Any:
@@ -55,7 +55,15 @@ def _float_sum(values: list[float]) -> float:
     try:
         return math.fsum(values)
     except OverflowError:
-        return math.copysign(math.inf, sum(map(Fraction, values)))
+        return double(sum(map(Fraction, values), Fraction(0)))
+
+
+def double(exact: Fraction | float) -> float:
+    """The nearest double, ±∞ beyond the largest."""
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
 
 
 def _deviation(rows: list[tuple[Fraction, ...]], left: int, right: int) -> Fraction:
@@ -69,7 +77,7 @@ def _sample(rows: list[tuple[Fraction, ...]], total: Fraction) -> Fraction:
 
 
 def _root(value: Fraction) -> float:
-    return math.sqrt(value)
+    return math.sqrt(double(value))
 
 
 def _correlation(rows: list[tuple[Fraction, ...]]) -> float | None:

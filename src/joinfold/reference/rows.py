@@ -15,6 +15,7 @@ from joinfold.types import Schema
 
 Row = dict[str, Value]
 
+
 def to_arrow(rows: Iterable[Row], schema: Schema) -> pa.Table:
     """The rows as an Arrow table of that schema."""
     rows = list(rows)

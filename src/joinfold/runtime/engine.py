@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from functools import partial
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from joinfold.logical.expressions import AggregateValue, Column, Expression, GroupValue, rewrite
+from joinfold.logical.sql import query_text
 from joinfold.names import identifier_text
 from joinfold.planner.plan import PhysicalPlan
 from joinfold.runtime.checkpoint import agree
@@ -13,18 +15,20 @@ from joinfold.runtime.expressions import spark_text
 from joinfold.runtime.frames import packed
 from joinfold.runtime.handle import Handle
 from joinfold.runtime.labels import spread_labels
+from joinfold.runtime.schema import schema_text
 from joinfold.runtime.stages import NOTED, FoldStage, finish_batches, fold_bounded
 from joinfold.runtime.streaming import FoldProcessor
 from joinfold.types import BOOLEAN, DataType, Field, Schema
 
 ANSWER = "answer"
+Sink = str | Callable[[pa.Table, int], None]
 
 
 def run(plan: PhysicalPlan, sources: dict[str, DataFrame], partitions: int) -> DataFrame:
     """The answers as a DataFrame: streaming if an input streams."""
     buckets = spread_labels(partitions if plan.query.graph.keys else 1)
     merges = spread_labels(partitions if plan.query.groups else 1) if plan.merges else buckets[:1]
-    stage = FoldStage(plan.layout, buckets, merges)
+    stage = FoldStage(plan.layout, buckets, merges, query_text(plan.query.without_options))
     grouped = packed(plan, sources, buckets).groupBy("bucket")
     if any(sources[frame.input.source.name].isStreaming for frame in plan.frames):
         noted = FoldProcessor.over(grouped, stage)
@@ -33,7 +37,7 @@ def run(plan: PhysicalPlan, sources: dict[str, DataFrame], partitions: int) -> D
     if plan.merges:
         noted = noted.repartition(len(merges), "label")
     schema = finished_schema(plan)
-    finished = noted.mapInArrow(partial(finish_batches, plan.layout, schema), str(schema))
+    finished = noted.mapInArrow(partial(finish_batches, plan.layout, schema), schema_text(schema))
     return selected(plan, finished.alias(ANSWER))
 
 
@@ -41,7 +45,7 @@ def start(
     plan: PhysicalPlan,
     frame: Callable[[int], DataFrame],
     spark: SparkSession,
-    sink: str,
+    sink: Sink,
     checkpoint: str,
     trigger: str | None,
     partitions: int | None,
@@ -51,7 +55,8 @@ def start(
     """Starts a query into a sink, by the manifest of its checkpoint."""
     wanted = default_partitions(spark) if partitions is None else partitions
     manifest = agree(spark, checkpoint, plan.query, wanted, explicit=partitions is not None)
-    writer = frame(manifest.partitions).writeStream.format(sink).outputMode("append").options(**options)
+    writer = frame(manifest.partitions).writeStream.outputMode("append").options(**options)
+    writer = writer.format(sink) if isinstance(sink, str) else writer.foreachBatch(_handing_over(sink))
     writer = writer.option("checkpointLocation", checkpoint)
     if name is not None:
         writer = writer.queryName(name)
@@ -64,6 +69,10 @@ def start(
         return Handle(writer.start(), plan)
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", before or manifest.partitions)
+
+
+def _handing_over(sink: Callable[[pa.Table, int], None]) -> Callable[[DataFrame, int], None]:
+    return lambda answers, batch: sink(answers.toArrow(), batch)
 
 
 def default_partitions(spark: SparkSession) -> int:
@@ -132,7 +141,8 @@ def _differs(old: str, new: str, type_: DataType) -> str:
     """Whether a value has changed; a floating one by more than 1e-9 of itself."""
     if not type_.is_floating:
         return f"NOT ({old} <=> {new})"
-    close = f"ABS({old} - {new}) <= 1e-9 * GREATEST(ABS({old}), ABS({new})) AND ABS({old}) < DOUBLE('Infinity')"
+    finite = f"ABS({old}) < DOUBLE('Infinity') AND ABS({new}) < DOUBLE('Infinity')"
+    close = f"{finite} AND ABS({old} - {new}) <= 1e-9 * GREATEST(ABS({old}), ABS({new}))"
     return f"NOT ({old} <=> {new} OR COALESCE({close}, FALSE))"
 
 

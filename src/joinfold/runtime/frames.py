@@ -35,9 +35,14 @@ def projected(frame: Frame, source: DataFrame) -> DataFrame:
     alias = identifier_text(frame.input.alias)
     assert frame.input.source.time is not None
     columns = [f"{alias}.{identifier_text(frame.input.source.time)} AS ts"]
-    if frame.keep is not None:
-        columns.append(f"{spark_text(frame.keep)} AS keep")
-    columns += [f"{spark_text(expression)} AS {name}" for name, expression in frame.columns]
+    keep = None if frame.keep is None else spark_text(frame.keep)
+    if keep is not None:
+        columns.append(f"{keep} AS keep")
+    for name, expression in frame.columns:
+        text = spark_text(expression)
+        if keep is not None and not name.startswith("o"):  # what a filter removes must not fail to compute
+            text = f"CASE WHEN {keep} THEN {text} END"
+        columns.append(f"{text} AS {name}")
     return source.alias(frame.input.alias).selectExpr(*columns)
 
 

@@ -1,25 +1,37 @@
-"""A running query: what it has read, answered and kept, and, when it is silent, why."""
+"""A running query: what it has read, answered and kept, and, when it is silent, why and since when.
 
-from dataclasses import dataclass
+FOLD counts for itself and sends its numbers beside its answers, one row per bucket. Spark observes them and hands them
+over with the report of every micro-batch; when nothing comes it reports too, without numbers.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
 
+from joinfold.errors import JoinfoldError
 from joinfold.logical.query import Input
 from joinfold.planner.plan import PhysicalPlan
+from joinfold.runtime.failures import clear_error
 from joinfold.timetext import timestamp_text
 
-METRICS = "joinfold"
+METRICS = "joinfold "  # and the name of the run: queries over queries are watched apart
+REMEMBERED = 1000
 METRIC_COLUMNS = (
-    "watermark long, instants long, entries long, cells long, state_bytes long, late array<long>, seen array<long>"
+    "watermark long, instants long, entries long, cells long, state_bytes long, late array<long>, seen array<long>, "
+    "read array<long>"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class StreamProgress:
-    """One stream of a query."""
+    """One stream of a query: the rows of the micro-batch, its largest event time and late rows so far."""
 
     alias: str
     rows: int
@@ -30,30 +42,37 @@ class StreamProgress:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A query after a micro-batch."""
+    """A query after a micro-batch, in which it answered at ``instants`` instants.
+
+    ``waiting_for`` says which stream holds the watermark back, ``silent_since`` when an instant was last answered, or
+    else when the query began.
+    """
 
     batch: int
     streams: tuple[StreamProgress, ...]
     watermark: str | None
     instants: int
     live_cells: int
+    live_entries: int
     state_bytes: int
-    waiting_for: str | None
+    waiting_for: str
+    silent_since: datetime
 
 
-def observed(noted: DataFrame, streams: int) -> DataFrame:
+def observed(noted: DataFrame, streams: int, run: str) -> DataFrame:
     """FOLD's answers with its metrics watched: one row of each bucket carries them."""
     watched: list[Column] = [
         f.max("watermark").alias("watermark"),
         f.max("instants").alias("instants"),
         f.sum("entries").alias("entries"),
-        f.sum("cells").alias("cells"),
+        f.max("cells").alias("cells"),
         f.sum("state_bytes").alias("state_bytes"),
     ]
     for place in range(streams):
         watched.append(f.sum(f.col("late")[place]).alias(f"late_{place}"))
         watched.append(f.max(f.col("seen")[place]).alias(f"seen_{place}"))
-    return noted.observe(METRICS, *watched).where("blob IS NOT NULL").select("label", "blob")
+        watched.append(f.sum(f.col("read")[place]).alias(f"read_{place}"))
+    return noted.observe(METRICS + run, *watched).where("blob IS NOT NULL").select("label", "blob")
 
 
 class Handle:
@@ -62,61 +81,118 @@ class Handle:
     def __init__(self, query: StreamingQuery, plan: PhysicalPlan) -> None:
         self.query = query
         self.plan = plan
+        self._history: deque[Progress] = deque(maxlen=REMEMBERED)
+        self._last: dict[str, Any] | None = None
+        self._silent_since: datetime | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the query runs."""
+        return bool(self.query.isActive)
 
     def stop(self) -> None:
-        """Stops after the current micro-batch; a later start goes on from there."""
+        """Stops at once; a later start begins again with the micro-batch that was not finished."""
         self.query.stop()
 
     def wait(self, timeout_seconds: float | None = None) -> bool:
-        """Waits until the query ends; False if it has not within the time."""
-        if timeout_seconds is None:
-            self.query.awaitTermination()
-            return True
-        return bool(self.query.awaitTermination(int(timeout_seconds)))
+        """Waits until the query ends; False if it has not within the time; raises what it failed with."""
+        try:
+            ended = self.query.awaitTermination(timeout_seconds)  # type: ignore[arg-type]
+        except StreamingQueryException as error:
+            raise clear_error(error) from error
+        return timeout_seconds is None or bool(ended)
+
+    def failure(self) -> JoinfoldError | None:
+        """What the query failed with, if it has."""
+        error = self.query.exception()
+        return None if error is None else clear_error(error)
 
     def progress(self) -> Progress | None:
-        """The last micro-batch; None before the first."""
+        """How the query stands; None before the end of its first micro-batch."""
+        self._look()
+        if not self._history or self._last is None:
+            return None
+        latest = self._history[-1]
+        if _metrics(self._last):
+            return latest
+        idle = tuple(replace(stream, rows=0, rows_per_second=0.0) for stream in latest.streams)
+        return replace(latest, streams=idle, instants=0)
+
+    def history(self) -> tuple[Progress, ...]:
+        """The micro-batches that had rows, oldest first; what Spark has forgotten between two looks is missing."""
+        self._look()
+        return tuple(self._history)
+
+    def _look(self) -> None:
+        """Takes in what Spark has reported since the last look; asks for all that it remembers only after a gap."""
         last = self.query.lastProgress
-        return None if last is None else progress_of(dict(last), self.plan)
+        if last is None or (self._last is not None and _stamp(last) == _stamp(self._last)):
+            return
+        follows = self._last is not None and last["batchId"] - self._last["batchId"] <= 1
+        for step in [last] if follows else self.query.recentProgress:
+            if self._last is None or _stamp(step) > _stamp(self._last):
+                self._take(dict(step))
+
+    def _take(self, step: dict[str, Any]) -> None:
+        began = datetime.fromisoformat(step["timestamp"])
+        seconds = step["durationMs"].get("triggerExecution", 0) / 1000
+        metrics = _metrics(step)
+        if metrics.get("instants"):
+            self._silent_since = began + timedelta(seconds=seconds)
+        self._silent_since = self._silent_since or began
+        if metrics:
+            self._history.append(_progress(step["batchId"], metrics, seconds, self.plan, self._silent_since))
+        self._last = step
 
 
-def progress_of(last: dict[str, Any], plan: PhysicalPlan) -> Progress:
-    """What Spark reports of a micro-batch, in joinfold's words."""
-    row = last.get("observedMetrics", {}).get(METRICS)
-    metrics = row.asDict() if row is not None else {}
+def _stamp(step: Mapping[str, Any]) -> tuple[int, str]:
+    return step["batchId"], step["timestamp"]
+
+
+def _metrics(step: Mapping[str, Any]) -> dict[str, Any]:
+    """FOLD's numbers; none where no row came."""
+    observed_rows = step.get("observedMetrics", {})
+    row = next((found for name, found in observed_rows.items() if name.startswith(METRICS)), None)
+    metrics = {} if row is None else row.asDict()
+    return metrics if metrics.get("instants") is not None else {}
+
+
+def _progress(
+    batch: int, metrics: dict[str, Any], seconds: float, plan: PhysicalPlan, silent_since: datetime
+) -> Progress:
     inputs = plan.query.streams
-    streams = []
-    for place, input_ in enumerate(inputs):
-        source = last["sources"][place] if place < len(last["sources"]) else {}
-        streams.append(
-            StreamProgress(
-                input_.alias,
-                int(source.get("numInputRows", 0)),
-                float(source.get("processedRowsPerSecond", 0.0) or 0.0),
-                _time(metrics.get(f"seen_{place}")),
-                int(metrics.get(f"late_{place}") or 0),
-            )
+    streams = tuple(
+        StreamProgress(
+            input_.alias,
+            metrics[f"read_{place}"],
+            metrics[f"read_{place}"] / seconds if seconds else 0.0,
+            _time(metrics[f"seen_{place}"]),
+            metrics[f"late_{place}"],
         )
-    watermark = metrics.get("watermark")
+        for place, input_ in enumerate(inputs)
+    )
     return Progress(
-        int(last["batchId"]),
-        tuple(streams),
-        _time(watermark),
-        int(metrics.get("instants") or 0),
-        int(metrics.get("cells") or 0),
-        int(metrics.get("state_bytes") or 0),
+        batch,
+        streams,
+        _time(metrics["watermark"]),
+        metrics["instants"],
+        metrics["cells"],
+        metrics["entries"],
+        metrics["state_bytes"],
         _waiting_for(inputs, metrics),
+        silent_since,
     )
 
 
-def _waiting_for(inputs: tuple[Input, ...], metrics: dict[str, Any]) -> str | None:
+def _waiting_for(inputs: tuple[Input, ...], metrics: dict[str, Any]) -> str:
     """The stream that holds the watermark back."""
-    silent = [input_.alias for place, input_ in enumerate(inputs) if metrics.get(f"seen_{place}") is None]
+    silent = [input_.alias for place, input_ in enumerate(inputs) if metrics[f"seen_{place}"] is None]
     if silent:
         return f"'{silent[0]}' has had no row yet"
     reached = [(metrics[f"seen_{place}"] - input_.source.delay_us, input_.alias) for place, input_ in enumerate(inputs)]
     behind, alias = min(reached)
-    return f"'{alias}' has come no further than {_time(behind)}, its delay taken off"
+    delayed = any(input_.alias == alias and input_.source.delay_us for input_ in inputs)
+    return f"'{alias}' has come no further than {_time(behind)}" + (", its delay taken off" if delayed else "")
 
 
 def _time(us: int | None) -> str | None:

@@ -8,7 +8,8 @@ from pyspark.sql import types as spark
 
 from joinfold.errors import UsageError
 from joinfold.logical.query import Source
-from joinfold.types import DataType, Field, Schema, decimal
+from joinfold.names import identifier_text
+from joinfold.types import INTERVAL, DataType, Field, Schema, decimal
 
 _NAMES: dict[type[spark.DataType], str] = {
     spark.BooleanType: "BOOLEAN",
@@ -28,6 +29,7 @@ _NAMES: dict[type[spark.DataType], str] = {
     spark.DayTimeIntervalType: "INTERVAL",
     spark.NullType: "VOID",
 }
+_TEXTS = {INTERVAL: "INTERVAL DAY TO SECOND"}
 
 
 def spark_schema(frame: DataFrame) -> Schema:
@@ -35,12 +37,17 @@ def spark_schema(frame: DataFrame) -> Schema:
     return Schema(tuple(Field(field.name, joinfold_type(field.dataType, field.name)) for field in frame.schema))
 
 
+def schema_text(schema: Schema) -> str:
+    """The schema as Spark reads it."""
+    return ", ".join(f"{identifier_text(field.name)} {_TEXTS.get(field.type, field.type)}" for field in schema)
+
+
 def to_frame(spark: SparkSession, data: Any, source: Source) -> DataFrame:
     """The rows of a source as a DataFrame."""
     if isinstance(data, DataFrame):
         return data
     if isinstance(data, pa.Table | pa.RecordBatch):
-        return spark.createDataFrame(pa.table(data), schema=str(source.schema))
+        return spark.createDataFrame(pa.table(data), schema=schema_text(source.schema))
     raise UsageError(f"'{source.name}' is registered by its schema alone", "register a DataFrame or a table to run it.")
 
 

@@ -1,5 +1,6 @@
 """The stages behind PACK as functions for Spark: decode, call an operator, encode."""
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,13 @@ class FoldStage:
     layout: FoldLayout
     buckets: tuple[int, ...]
     merges: tuple[int, ...]
+    question: str
+
+    @property
+    def identity(self) -> str:
+        """What state must agree with to be this query's: the question, what is kept of it, and the buckets."""
+        kept = f"{self.question}\n{self.layout.inputs}\n{self.layout.timeline}\n{len(self.buckets)}"
+        return hashlib.sha256(kept.encode()).hexdigest()
 
     def fold_for(self, bucket: int) -> Fold:
         """A bucket before its first row."""

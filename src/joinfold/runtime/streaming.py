@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, GroupedData
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from joinfold.errors import EvaluationError
 from joinfold.operators.codec import decode, encode
 from joinfold.operators.fold import Fold, Moment
 from joinfold.operators.timeline import Clock, Occupancy
@@ -37,10 +38,11 @@ class FoldProcessor(StatefulProcessor):
     @classmethod
     def over(cls, grouped: GroupedData, stage: FoldStage) -> DataFrame:
         """The noted answers of all buckets."""
+        processor = cls(stage)
         rows = grouped.transformWithStateInPandas(
-            statefulProcessor=cls(stage), outputStructType=ROWS, outputMode="Append", timeMode="None"
+            statefulProcessor=processor, outputStructType=ROWS, outputMode="Append", timeMode="None"
         )
-        return observed(rows, stage.layout.streams)
+        return observed(rows, stage.layout.streams, processor.run)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Opens the state."""
@@ -56,7 +58,7 @@ class FoldProcessor(StatefulProcessor):
         answered = fold.answer()
         noted = list(self.stage.split(answered))
         self._forget(facts, fold)
-        facts["token"] = uuid.uuid4().hex
+        facts |= {"token": uuid.uuid4().hex, "identity": self.stage.identity}
         self.moment.update((encode(_NO_ROWS, facts | _moment_facts(fold.moment)),))
         _warm[self.run, bucket] = (facts["token"], fold)
         yield _rows(noted, fold, len(answered.numbers), facts)
@@ -70,15 +72,19 @@ class FoldProcessor(StatefulProcessor):
         if stored is None:
             return {"pieces": [], "next": 0}, self.stage.fold_for(bucket)
         _, facts = decode(bytes(stored[0]))
-        token, fold = _warm.get((self.run, bucket), ("", None))
+        if facts["identity"] != self.stage.identity:
+            hint = "start the query that made it, with as many partitions, or use another checkpoint directory."
+            raise EvaluationError("the checkpoint belongs to another query, or to another number of partitions", hint)
+        token, fold = _warm.pop((self.run, bucket), ("", None))
         if fold is None or token != facts["token"]:
             fold = self.stage.fold_for(bucket)
-            fold.moment = _moment_from(facts)
             for number, place, *_ in facts["pieces"]:
                 piece = self.pieces.getValue((number,))
-                assert piece is not None
+                if piece is None:
+                    raise EvaluationError(f"piece {number} of the state is missing", "the checkpoint cannot be used.")
                 batch, _ = decode(bytes(piece[0]))
                 fold.add(place, batch)
+            fold.moment = _moment_from(facts)
             fold.resume()
         return {"pieces": facts["pieces"], "next": facts["next"]}, fold
 
@@ -119,6 +125,7 @@ def _rows(noted: list[tuple[int, bytes]], fold: Fold, instants: int, facts: dict
         "state_bytes": sum(size for *_, size in facts["pieces"]),
         "late": moment.late,
         "seen": moment.clock.largest,
+        "read": fold.rows_read if fold.is_first else [0] * fold.layout.streams,  # every bucket knows them; one says so
     }
     rows = [{"label": label, "blob": blob} for label, blob in noted] + [{"label": 0, **metrics}]
     columns = ["label", "blob", *metrics]

@@ -1,0 +1,73 @@
+"""DuckDB answering every instant anew from the rows of its windows, all in memory.
+
+Two texts: the query as it is written, and the same with b aggregated by key before the join, which is what someone
+does who knows that b's rows are not needed one by one. (DuckDB 2 aggregates early by itself, but on both sides.)
+DuckDB does not stream: its rate is the rows that a slide brings over the time that it takes to load them and to answer
+the slide's instant.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from joinfold.benchmark.data import STREAMS
+from joinfold.errors import SetupError
+
+AS_WRITTEN = """
+SELECT $2::BIGINT AS instant, a.g, count(*)::BIGINT AS n, sum(b.v)::BIGINT AS s
+FROM (FROM a WHERE ts >= $1 AND ts < $2) a JOIN (FROM b WHERE ts >= $1 AND ts < $2) b USING (key)
+GROUP BY a.g
+"""
+
+AGGREGATED_FIRST = """
+SELECT $2::BIGINT AS instant, a.g, sum(b.n)::BIGINT AS n, sum(b.s)::BIGINT AS s
+FROM (FROM a WHERE ts >= $1 AND ts < $2) a
+JOIN (SELECT key, count(*) AS n, sum(v) AS s FROM b WHERE ts >= $1 AND ts < $2 GROUP BY key) b USING (key)
+GROUP BY a.g
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Recomputed:
+    """The answers at some instants, and the time that each took."""
+
+    answers: pa.Table
+    seconds: tuple[float, ...]
+
+
+class DuckTables:
+    """The streams of a folder in DuckDB's memory, ordered by time."""
+
+    def __init__(self, directory: Path) -> None:
+        try:
+            import duckdb
+        except ImportError as error:
+            hint = "pip install duckdb, or pip install 'joinfold[dev]'."
+            raise SetupError("the benchmark compares with DuckDB, which is not installed", hint) from error
+        self.connection = duckdb.connect()
+        self.connection.execute("SET TimeZone = 'UTC'")
+        began = time.perf_counter()
+        for stream in STREAMS:
+            files = str(directory / stream / "*.parquet")
+            read = "SELECT epoch_us(ts) AS ts, key, g, v FROM read_parquet(?) ORDER BY 1"
+            self.connection.execute(f"CREATE TABLE {stream} AS {read}", [files])
+        self.load_seconds = time.perf_counter() - began
+
+    def recompute(self, text: str, instants: Sequence[int], size_us: int, cap_seconds: float) -> Recomputed:
+        """The answers at the instants, in order, until the cap; at least one."""
+        answers, seconds = [], []
+        began = time.perf_counter()
+        for instant in instants:
+            before = time.perf_counter()
+            answers.append(self.connection.sql(text, params=[instant - size_us, instant]).to_arrow_table())
+            seconds.append(time.perf_counter() - before)
+            if time.perf_counter() - began > cap_seconds:
+                break
+        return Recomputed(pa.concat_tables(answers), tuple(seconds))
+
+    def close(self) -> None:
+        """Gives the memory back."""
+        self.connection.close()

@@ -1,0 +1,183 @@
+"""What is run, in which order, and which bars it is held against (DESIGN, "Speed and size to reach")."""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from joinfold.benchmark.answers import compare, last_instant
+from joinfold.benchmark.data import R0, R1, Dataset
+from joinfold.benchmark.duck import AGGREGATED_FIRST, AS_WRITTEN, DuckTables
+from joinfold.benchmark.engines import JOINFOLD, LIMIT, SPARK_HAND, SPARK_JOIN, run_engine
+from joinfold.benchmark.environment import environment
+from joinfold.benchmark.rates import Rate
+from joinfold.benchmark.results import Comparison, Measurement, Results, Run, SweepPoint
+from joinfold.session import Session
+from joinfold.timetext import duration_text
+from joinfold.workloads.arrival import SECOND_US, START_US
+
+SIZE_US = 60 * SECOND_US
+SLIDE_US = SECOND_US
+JOIN_SLIDE_US = 10 * SECOND_US
+DUCK = "DuckDB recomputing"
+DUCK_HAND = "DuckDB recomputing, b aggregated first"
+DUCK_INSTANTS = 60
+UNCAPPED_SECONDS = 3600.0
+
+LIMIT_BAR, DUCK_BAR, SPARK_R0_BAR, SPARK_R1_BAR = 0.5, 5.0, 20.0, 100.0
+SLIDES_BAR, SKEW_BAR = 0.7, 1 / 1.5
+
+LONG_R1 = replace(R1, seconds=400)
+"""Twice as long as R1, for eight micro-batches; its rates are the same."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How much is run: ``full`` adds the sweeps and Spark on R1; Spark's own plans are stopped after the cap."""
+
+    full: bool = False
+    repeats: int = 3
+    cap_seconds: float = 60.0
+    r0: Dataset = R0
+    r1: Dataset = LONG_R1
+
+
+def run_suite(settings: Settings, session: Session, say: Say = lambda line: None) -> Results:
+    """Runs everything on files in a temporary folder; ``say`` gets a line for each step."""
+    began = time.perf_counter()
+    results = Results(environment=environment(session.spark))
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load > cores / 2:
+        say(f"this machine is busy (load {load:.1f} on {cores} cores): trust ratios more than rates")
+    with tempfile.TemporaryDirectory(prefix="joinfold-bench-", ignore_cleanup_errors=True) as folder:
+        suite = _Suite(settings, session, say, Path(folder), results)
+        suite.against_the_limit_and_duckdb()
+        suite.against_spark(settings.r0, SPARK_R0_BAR)
+        if settings.full:
+            suite.sweep_all()
+            suite.against_spark(settings.r1, SPARK_R1_BAR)
+    results.environment["machine"]["load_after"] = list(os.getloadavg())
+    results.seconds = time.perf_counter() - began
+    return results
+
+
+@dataclass(slots=True)
+class _Suite:
+    settings: Settings
+    session: Session
+    say: Say
+    folder: Path
+    results: Results
+
+    # --- comparisons ----------------------------------------------------------------------------------------
+
+    def against_the_limit_and_duckdb(self) -> None:
+        """R1: what Spark can hand to Python at all, and an engine that keeps everything in memory."""
+        data, results = self.settings.r1, self.results
+        limit, ours = self._measure([(LIMIT, SLIDE_US), (JOINFOLD, SLIDE_US)], data)
+        results.comparisons.append(Comparison.of(ours, limit, LIMIT_BAR))
+        for engine, text in ((DUCK, AS_WRITTEN), (DUCK_HAND, AGGREGATED_FIRST)):
+            theirs = self._recompute(engine, text, data, last_instant(ours.answers[0]))
+            results.comparisons.append(Comparison.of(ours, theirs, DUCK_BAR))
+            results.checks.append(compare(ours, theirs, at_theirs=True))
+
+    def against_spark(self, data: Dataset, bar: float) -> None:
+        """Spark's own plans, each at the slide that the design measured it with; on R0 also all of DuckDB's answers."""
+        results = self.results
+        for engine, slide_us in ((SPARK_HAND, SLIDE_US), (SPARK_JOIN, JOIN_SLIDE_US)):
+            (ours,) = self._measure([(JOINFOLD, slide_us)], data)
+            if data is self.settings.r0:
+                theirs = self._recompute(DUCK, AS_WRITTEN, data, last_instant(ours.answers[0]), slide_us, timed=False)
+                results.checks.append(compare(ours, theirs))
+            (theirs,) = self._measure([(engine, slide_us)], data, repeats=1, cap_seconds=self.settings.cap_seconds)
+            results.comparisons.append(Comparison.of(ours, theirs, bar))
+            results.checks.append(compare(ours, theirs))
+
+    # --- sweeps ---------------------------------------------------------------------------------------------
+
+    def sweep_all(self) -> None:
+        """joinfold alone, one property of R1 at a time; those with a bar are repeated in turn."""
+        r1 = self.settings.r1
+        slides = [(str(parts), r1, SIZE_US // parts) for parts in (1, 6, 60, 600)]
+        by_slide = self._sweep("size/slide", slides, self.settings.repeats)
+        uniform_and_hot = [("uniform", r1, SLIDE_US), ("half", replace(r1, hot_share=0.5), SLIDE_US)]
+        by_skew = self._sweep("rows of one key", uniform_and_hot, self.settings.repeats)
+        self._sweep("keys", [(f"{keys:,}", replace(r1, keys=keys), SLIDE_US) for keys in (100, 10_000, 1_000_000)])
+        self._sweep("groups", [(f"{groups:,}", replace(r1, groups=groups), SLIDE_US) for groups in (1, 100, 10_000)])
+        sparse = [replace(r1, shared_keys=shared) for shared in (1, r1.keys // 100, r1.keys)]
+        paired = [*sparse, replace(r1, keys=r1.keys_for(1e9, SIZE_US))]
+        self._sweep("pairs in the windows", [(f"{data.pairs(SIZE_US):.1e}", data, SLIDE_US) for data in paired])
+        of_six = Comparison.of(by_slide[3], by_slide[1], SLIDES_BAR, "joinfold at size/slide 6, here 600")
+        of_uniform = Comparison.of(by_skew[1], by_skew[0], SKEW_BAR, "joinfold on uniform keys, here half on one")
+        self.results.comparisons += [of_six, of_uniform]
+
+    def _sweep(self, name: str, points: Sequence[tuple[str, Dataset, int]], repeats: int = 1) -> list[Measurement]:
+        self.say(f"sweep over {name}: {', '.join(value for value, _, _ in points)}")
+        measurements = [Measurement(JOINFOLD, data, slide_us) for _, data, slide_us in points]
+        self._run_in_turn(measurements, repeats, UNCAPPED_SECONDS, keep_answers=False)
+        found = zip(points, measurements, strict=True)
+        self.results.sweeps += [SweepPoint(name, value, measurement) for (value, _, _), measurement in found]
+        return measurements
+
+    # --- steps ----------------------------------------------------------------------------------------------
+
+    def _measure(
+        self,
+        engines: Sequence[tuple[str, int]],
+        data: Dataset,
+        repeats: int | None = None,
+        cap_seconds: float = UNCAPPED_SECONDS,
+    ) -> list[Measurement]:
+        measurements = [Measurement(engine, data, slide_us) for engine, slide_us in engines]
+        self._run_in_turn(measurements, repeats or self.settings.repeats, cap_seconds, keep_answers=True)
+        self.results.measurements += measurements
+        return measurements
+
+    def _run_in_turn(
+        self, measurements: Sequence[Measurement], repeats: int, cap_seconds: float, keep_answers: bool
+    ) -> None:
+        for repeat in range(repeats):
+            for measurement in measurements:
+                folder = self._written(measurement.dataset)
+                run = run_engine(self.session, folder, measurement, SIZE_US, cap_seconds, keep_answers)
+                self._tell(measurement, run, f"run {repeat + 1} of {repeats}")
+
+    def _recompute(
+        self, engine: str, text: str, data: Dataset, last_us: int, slide_us: int = SLIDE_US, timed: bool = True
+    ) -> Measurement:
+        """DuckDB at some instants with full windows, timed; or at all instants, for their answers alone."""
+        first = START_US + SIZE_US if timed else START_US + slide_us
+        instants = range(first, last_us + 1, slide_us)[: DUCK_INSTANTS if timed else None]
+        cap_seconds = self.settings.cap_seconds if timed else UNCAPPED_SECONDS
+        tables = DuckTables(self._written(data))
+        try:
+            done = tables.recompute(text, instants, SIZE_US, cap_seconds)
+        finally:
+            tables.close()
+        brought = data.rows_within(slide_us) * len(done.seconds)
+        seconds = sum(done.seconds) + tables.load_seconds * brought / data.rows_within(data.seconds * SECOND_US)
+        run = Run(Rate(brought / seconds, "instants"), seconds, instant_seconds=done.seconds)
+        measurement = Measurement(engine, data, slide_us, [run], [done.answers])
+        if timed:
+            self.results.measurements.append(measurement)
+        self._tell(measurement, run, f"{len(done.seconds)} instants")
+        return measurement
+
+    def _written(self, data: Dataset) -> Path:
+        """The folder of a dataset, written when it is first asked for."""
+        path = self.folder / f"{abs(hash(data)):x}"
+        if not path.exists():
+            self.say(f"writing {data}")
+            data.write(path)
+        return path
+
+    def _tell(self, measurement: Measurement, run: Run, which: str) -> None:
+        start = f", start {run.startup_seconds:.1f} s" if run.startup_seconds is not None else ""
+        capped = f", stopped after {run.seconds:.0f} s" if run.capped else ""
+        data = measurement.dataset
+        what = f"{measurement.engine}, {data.name}, slide {duration_text(measurement.slide_us).lower()}"
+        self.say(f"{what}, {which}: {run.rate.rows_per_second:,.0f} rows/s{start}{capped}")

@@ -1,0 +1,1 @@
+"""Queries that are watched while they run: `joinfold run` and `joinfold demo`."""

@@ -1,0 +1,87 @@
+"""What a running query tells a person: a line on how it stands, why it is silent, and what it did in the end."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from joinfold.runtime.handle import Progress
+
+PATIENCE = timedelta(seconds=3)
+_UNITS = ("bytes", "kB", "MB", "GB")
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a query has done since it was started, each micro-batch counted once."""
+
+    rows: dict[str, int] = field(default_factory=dict)
+    batches: int = 0
+    instants: int = 0
+    last: Progress | None = None
+
+    def add(self, history: Iterable[Progress]) -> list[Progress]:
+        """Counts the micro-batches that were not counted yet, and gives them."""
+        new = [step for step in history if self.last is None or step.batch > self.last.batch]
+        for step in new:
+            self.batches += 1
+            self.instants += step.instants
+            for stream in step.streams:
+                self.rows[stream.alias] = self.rows.get(stream.alias, 0) + stream.rows
+            self.last = step
+        return new
+
+    @property
+    def late_rows(self) -> int:
+        """Late rows of all streams, earlier runs of the checkpoint included."""
+        return sum(stream.late_rows for stream in self.last.streams) if self.last else 0
+
+
+def status_line(progress: Progress, tally: Tally) -> str:
+    """How a query stands, in one line."""
+    rates = [f"{stream.alias} {stream.rows_per_second:,.0f} rows/s" for stream in progress.streams]
+    facts = [
+        ", ".join(rates),
+        f"watermark {progress.watermark or 'not yet'}",
+        counted(tally.instants, "instant") + " answered",
+        f"{counted(tally.late_rows, 'row')} late",
+        counted(progress.live_cells, "live cell"),
+        f"{size_text(progress.state_bytes)} state",
+    ]
+    return " · ".join(facts)
+
+
+def silence_line(progress: Progress, now: datetime) -> str | None:
+    """Why nothing is answered, when it has been so for a while."""
+    if now - progress.silent_since < PATIENCE:
+        return None
+    seconds = (now - progress.silent_since).total_seconds()
+    since = progress.silent_since.astimezone(UTC)
+    return f"no answer for {seconds:,.0f} s, since {since:%H:%M:%S} UTC: {progress.waiting_for}"
+
+
+def summary_line(tally: Tally, seconds: float) -> str:
+    """What a query did, in one line."""
+    if tally.last is None:
+        return f"no micro-batch was finished in {seconds:,.1f} s"
+    read = ", ".join(f"{rows:,} of {alias}" for alias, rows in tally.rows.items())
+    watermark = tally.last.watermark
+    until = f", up to the watermark {watermark}" if watermark else ""
+    total = sum(tally.rows.values())
+    return (
+        f"{counted(total, 'row')} ({read}) in {counted(tally.batches, 'micro-batch')} and {seconds:,.1f} s; "
+        f"{counted(tally.instants, 'instant')} answered{until}; {counted(tally.late_rows, 'row')} late"
+    )
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: 1 row, 2 rows."""
+    plural = noun + ("es" if noun.endswith("ch") else "s")
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def size_text(size: float) -> str:
+    """A number of bytes: 12 bytes, 3.4 MB."""
+    unit = 0
+    while size >= 1000 and unit < len(_UNITS) - 1:
+        size, unit = size / 1000, unit + 1
+    return f"{size:,.0f} {_UNITS[unit]}" if unit == 0 else f"{size:,.1f} {_UNITS[unit]}"

@@ -1,0 +1,160 @@
+"""`joinfold run`: a query over streams named on the command line, from start to stop.
+
+What can be wrong with the arguments and the query is found before Spark starts.
+"""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from rich.console import Console
+
+from joinfold.arrow import arrow_schema
+from joinfold.errors import RunError, UsageError
+from joinfold.live.columns import default_time, parquet_schema
+from joinfold.live.interrupts import Interrupts, errors_to
+from joinfold.live.report import Tally, summary_line
+from joinfold.live.rows import Print, RowPrinter
+from joinfold.live.specs import absolute, schema_of_stream
+from joinfold.live.status import status
+from joinfold.live.watch import watch
+from joinfold.query import Query
+from joinfold.runtime.failures import clear_errors
+from joinfold.runtime.sources import NamedStream, open_stream, read_table
+from joinfold.session import Session, schema_of
+from joinfold.timetext import duration_us
+
+SINKS = ("console", "parquet", "memory")
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """What a run was asked for."""
+
+    query: str
+    streams: dict[str, NamedStream]
+    tables: dict[str, str]
+    times: dict[str, str]
+    delays: dict[str, str]
+    sink: str = "console"
+    output: str | None = None
+    checkpoint: str | None = None
+    trigger: str | None = None
+    partitions: int | None = None
+    as_json: bool = False
+
+    def __post_init__(self) -> None:
+        if self.sink not in SINKS:
+            raise UsageError(f"unknown sink '{self.sink}'", f"one of: {', '.join(SINKS)}.")
+        if (self.output is not None) != (self.sink == "parquet"):
+            raise UsageError("--output is the folder of --sink parquet", "give both or neither.")
+        for option, named in (("--time", self.times), ("--delay", self.delays)):
+            for name in named.keys() - self.streams.keys():
+                raise UsageError(f"{option} names '{name}', which is not a stream", "give it with --stream.")
+        if self.trigger is not None and self.trigger != "available" and duration_us(self.trigger) == 0:
+            raise UsageError("the time between two micro-batches cannot be nothing", "leave --trigger out.")
+
+
+def run(settings: RunSettings, console: Console, print_line: Print) -> None:
+    """Runs a query until it ends or is stopped: answers go to ``print_line``, all else to the console."""
+    query = _bound(settings, Session(), schema_of_stream, parquet_schema)
+    query.plan  # noqa: B018 - planning now, so that a refusal does not wait for Spark
+    with Interrupts() as interrupts, _checkpoint(settings, console) as checkpoint, _spark_log() as log:
+        _require_output_of(checkpoint, settings.output)
+        console.print("starting Spark …", highlight=False)
+        session = Session()
+        with clear_errors():
+            with errors_to(log):
+                spark = session.spark
+            interrupts.take()
+            spark.conf.set("spark.sql.session.timeZone", "UTC")
+            query = _bound(
+                settings, session, lambda it: open_stream(spark, it), lambda path: read_table(spark, absolute(path))
+            )
+            began = time.monotonic()
+            tally = _watched(query, settings, checkpoint, interrupts, console, print_line)
+        console.print(summary_line(tally, time.monotonic() - began), highlight=False, soft_wrap=True)
+        if interrupts.asked:
+            go_on = "; start again with the same --checkpoint to go on" if settings.checkpoint else ""
+            console.print(f"stopped{go_on}", highlight=False)
+
+
+def _bound(
+    settings: RunSettings, session: Session, stream: Callable[[NamedStream], Any], table: Callable[[str], Any]
+) -> Query:
+    """The query over what ``stream`` and ``table`` make of the names: schemas, or DataFrames."""
+    for name, source in settings.streams.items():
+        data = stream(source)
+        time_ = settings.times.get(name) or default_time(schema_of(data))
+        session.stream(name, data, time=time_, delay=settings.delays.get(name, "0 seconds"))
+    for name, path in settings.tables.items():
+        session.table(name, table(path))
+    return session.sql(settings.query)
+
+
+def _watched(
+    query: Query, settings: RunSettings, checkpoint: str, interrupts: Interrupts, console: Console, print_line: Print
+) -> Tally:
+    printer = RowPrinter(arrow_schema(query.schema), print_line, settings.as_json)
+    kept: list[pa.Table] = []
+    options = {} if settings.output is None else {"path": absolute(settings.output)}
+    sinks: dict[str, Any] = {
+        "console": lambda answers, batch: printer.show(answers),
+        "memory": lambda answers, batch: kept.append(answers),
+        "parquet": "parquet",
+    }
+    with status(console) as show:
+        handle = query.start(
+            sinks[settings.sink],
+            checkpoint=checkpoint,
+            trigger=settings.trigger,
+            partitions=settings.partitions,
+            **options,
+        )
+        tally = watch(handle, interrupts, show)
+    if kept:
+        printer.show(pa.concat_tables(kept))
+    return tally
+
+
+@contextmanager
+def _checkpoint(settings: RunSettings, console: Console) -> Iterator[str]:
+    """The checkpoint directory; one that was not asked for lasts as long as the run."""
+    if settings.checkpoint is not None:
+        yield absolute(settings.checkpoint)
+        return
+    with tempfile.TemporaryDirectory(prefix="joinfold-checkpoint-", ignore_cleanup_errors=True) as directory:
+        said = "no --checkpoint: the state is kept in a temporary directory and removed at the end"
+        console.print(said, highlight=False, soft_wrap=True)
+        yield directory
+
+
+def _require_output_of(checkpoint: str, output: str | None) -> None:
+    """A folder with answers remembers the micro-batches it has; a new run, which counts anew, would be passed over."""
+    fresh = not os.path.isdir(checkpoint) or not os.listdir(checkpoint)
+    if output is not None and fresh and os.path.isdir(os.path.join(output, "_spark_metadata")):
+        hint = "give the --checkpoint of that run to go on with it, or another folder."
+        raise UsageError(f"the folder '{output}' holds the answers of another run", hint)
+
+
+@contextmanager
+def _spark_log() -> Iterator[str]:
+    """Where Spark writes; kept when it has something to say about a failure that joinfold does not explain."""
+    number, path = tempfile.mkstemp(prefix="joinfold-spark-", suffix=".log")
+    os.close(number)
+    try:
+        yield path
+    except RunError as error:
+        if not os.path.getsize(path):
+            os.unlink(path)
+            raise
+        raise RunError(error.message, error.hint or f"what Spark wrote is in '{path}'.") from error
+    except BaseException:
+        os.unlink(path)
+        raise
+    os.unlink(path)

@@ -1,0 +1,57 @@
+"""How a run stands: a line at the bottom of a terminal, or a line now and then elsewhere."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from joinfold.live.report import Tally, silence_line, status_line
+from joinfold.live.watch import Show
+from joinfold.runtime.handle import Progress
+
+LINE_SECONDS = 5.0
+FIRST = "the first micro-batch starts Python workers and compiles the plan: 10 s or more on a cold machine"
+
+
+@contextmanager
+def status(console: Console) -> Iterator[Show]:
+    """A function that shows how the query stands, while it runs."""
+    if not console.is_terminal:
+        console.print(FIRST, highlight=False, soft_wrap=True)
+        yield _Lines(console)
+        return
+    # Answers that go to the same terminal are printed above the line.
+    with Live(
+        Text(FIRST, style="italic"), console=console, redirect_stdout=sys.stdout.isatty(), transient=True
+    ) as live:
+        yield lambda progress, tally: live.update(_drawn(progress, tally), refresh=True)
+
+
+def lines_of(progress: Progress, tally: Tally) -> list[str]:
+    """How it stands and, if it is silent, why."""
+    silence = silence_line(progress, datetime.now(UTC))
+    return [status_line(progress, tally), *([silence] if silence else [])]
+
+
+def _drawn(progress: Progress | None, tally: Tally) -> Text | Group:
+    if progress is None:
+        return Text(FIRST, style="italic")
+    styles = ("cyan", "yellow")
+    return Group(*(Text(line, style=style) for line, style in zip(lines_of(progress, tally), styles, strict=False)))
+
+
+class _Lines:
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._told = -LINE_SECONDS
+
+    def __call__(self, progress: Progress | None, tally: Tally) -> None:
+        if progress is not None and time.monotonic() - self._told >= LINE_SECONDS:
+            self._told = time.monotonic()
+            for line in lines_of(progress, tally):
+                self._console.print(line, markup=False, highlight=False, soft_wrap=True)

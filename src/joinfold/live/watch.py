@@ -1,0 +1,31 @@
+"""The loop around a running query: look, show, wait; stop when asked or when it ends."""
+
+from collections.abc import Callable
+
+from joinfold.live.interrupts import Interrupts
+from joinfold.live.report import Tally
+from joinfold.runtime.handle import Handle, Progress
+
+LOOK_SECONDS = 0.25
+
+Show = Callable[[Progress | None, Tally], None]
+
+
+def watch(handle: Handle, interrupts: Interrupts, show: Show, is_over: Callable[[], bool] = lambda: False) -> Tally:
+    """Shows a query until it ends, is asked to end, or its time is over; raises what it failed with."""
+    tally = Tally()
+    while True:
+        active = handle.is_active
+        tally.add(handle.history())
+        show(handle.progress(), tally)
+        if not active:
+            break
+        if interrupts.asked or is_over():
+            handle.stop()
+            tally.add(handle.history())
+            return tally
+        interrupts.wait(LOOK_SECONDS)
+    failure = handle.failure()
+    if failure is not None:
+        raise failure
+    return tally

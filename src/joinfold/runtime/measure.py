@@ -1,0 +1,99 @@
+"""A streaming DataFrame run to the end of its files, or to a cap, with the time of every micro-batch."""
+
+import tempfile
+import time
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.listener import StreamingQueryProgress
+from pyspark.sql.streaming.query import StreamingQuery
+
+POLL_SECONDS = 0.05
+PATIENCE_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A finished micro-batch: its rows, how long it took, and when it was done, counted from the start of the query."""
+
+    number: int
+    rows: int
+    seconds: float
+    finished_seconds: float
+    parts_ms: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRun:
+    """What a run did; ``answers`` is None where they were thrown away, ``capped`` where it was stopped."""
+
+    batches: tuple[Batch, ...]
+    seconds: float
+    capped: bool
+    state_bytes: int
+    answers: pa.Table | None
+
+
+def run_stream(frame: DataFrame, *, cap_seconds: float, keep_answers: bool) -> StreamRun:
+    """Runs over all files that are there, with a fresh checkpoint; answers go to memory, or nowhere."""
+    name = f"measured_{uuid.uuid4().hex}"
+    with tempfile.TemporaryDirectory(prefix="joinfold-bench-", ignore_cleanup_errors=True) as checkpoint:
+        writer = frame.writeStream.outputMode("append").option("checkpointLocation", checkpoint)
+        writer = writer.queryName(name).format("memory" if keep_answers else "noop")
+        started, began = time.time(), time.perf_counter()
+        query = writer.trigger(availableNow=True).start()
+        try:
+            capped = not _finished_within(query, began + cap_seconds)
+            seconds = time.perf_counter() - began
+        finally:
+            _stop(query, frame.sparkSession)
+        failure = query.exception()
+        if failure is not None and not capped:
+            raise failure
+        progress = [step for step in query.recentProgress if isinstance(step, StreamingQueryProgress)]
+        answers = None
+        if keep_answers:
+            answers = frame.sparkSession.table(name).toArrow()
+            frame.sparkSession.catalog.dropTempView(name)
+    batches = tuple(_batch(step, started) for step in progress)
+    state_bytes = max((_state_bytes(step) for step in progress), default=0)
+    return StreamRun(batches, seconds, capped, state_bytes, answers)
+
+
+def _finished_within(query: StreamingQuery, deadline: float) -> bool:
+    while query.isActive:
+        if time.perf_counter() >= deadline:
+            return False
+        time.sleep(POLL_SECONDS)
+    return True
+
+
+def _stop(query: StreamingQuery, spark: SparkSession) -> None:
+    """Stops a query that may be busy, without what its tasks log when interrupted, and waits for the last of them.
+
+    Spark forgets interrupted tasks at once, but they run on until they notice; they would disturb the next run.
+    """
+    context = spark.sparkContext
+    context.setLogLevel("OFF")
+    try:
+        query.stop()
+        tracker = context._jsc.sc().statusTracker()
+        deadline = time.perf_counter() + PATIENCE_SECONDS
+        while time.perf_counter() < deadline and any(one.numRunningTasks() for one in tracker.getExecutorInfos()):
+            time.sleep(POLL_SECONDS)
+    finally:
+        context.setLogLevel("ERROR")
+
+
+def _batch(step: StreamingQueryProgress, started: float) -> Batch:
+    seconds = step.durationMs["triggerExecution"] / 1000
+    finished = datetime.fromisoformat(step.timestamp).timestamp() + seconds - started
+    return Batch(step.batchId, step.numInputRows, seconds, finished, dict(step.durationMs))
+
+
+def _state_bytes(step: StreamingQueryProgress) -> int:
+    """What Spark says the state stores hold in memory."""
+    return sum(operator.memoryUsedBytes for operator in step.stateOperators)

@@ -1,0 +1,88 @@
+"""Streams in a line of text."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+
+from joinfold.errors import UsageError
+from joinfold.live.columns import default_time, parquet_schema
+from joinfold.live.specs import named_stream, schema_of_stream
+from joinfold.runtime.sources import FileStream, RateStream, SocketStream
+from joinfold.session import schema_of
+
+SCHEMA = schema_of("location STRING, ts TIMESTAMP")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "part-0.parquet").parent.mkdir(exist_ok=True)
+    parquet.write_table(pa.table({"ts": pa.array([0], pa.timestamp("us", "UTC"))}), tmp_path / "part-0.parquet")
+    return tmp_path
+
+
+def test_every_kind_of_stream(folder: Path) -> None:
+    assert named_stream("a", "rate:100", None) == RateStream(100)
+    assert named_stream("a", "socket:localhost:9999", SCHEMA) == SocketStream("localhost", 9999, SCHEMA)
+    assert named_stream("a", "socket:::1:9999", None) == SocketStream("::1", 9999, None)
+    assert named_stream("a", f"json:{folder}", SCHEMA) == FileStream("json", str(folder), SCHEMA)
+    assert named_stream("a", f"parquet:{folder}", None) == FileStream("parquet", str(folder), None)
+
+
+@pytest.mark.parametrize(
+    ("name", "format_"), [("x.parquet", "parquet"), ("x.csv", "csv"), ("x.csv.gz", "csv"), ("x.jsonl", "json")]
+)
+def test_the_ending_tells_the_format(tmp_path: Path, name: str, format_: str) -> None:
+    (tmp_path / "_metadata.txt").touch()
+    (tmp_path / ".part.csv.tmp").touch()
+    (tmp_path / name).touch()
+    assert named_stream("a", str(tmp_path), SCHEMA) == FileStream(format_, str(tmp_path), SCHEMA)
+
+
+def test_columns_are_known_before_spark_starts(folder: Path) -> None:
+    assert str(schema_of_stream(RateStream(1))) == "timestamp TIMESTAMP, value BIGINT"
+    assert str(schema_of_stream(SocketStream("h", 1, None))) == "value STRING, timestamp TIMESTAMP"
+    assert schema_of_stream(SocketStream("h", 1, SCHEMA)) == SCHEMA
+    assert str(schema_of_stream(FileStream("parquet", str(folder), None))) == "ts TIMESTAMP"
+
+
+def test_timestamps_as_spark_writes_them_are_instants(tmp_path: Path) -> None:
+    table = pa.table({"ts": pa.array([0], pa.timestamp("ns")), "local": pa.array([0], pa.timestamp("us"))})
+    parquet.write_table(table, tmp_path / "old.parquet", use_deprecated_int96_timestamps=True)
+    assert str(parquet_schema(str(tmp_path))) == "ts TIMESTAMP, local TIMESTAMP"
+    parquet.write_table(table, tmp_path / "old.parquet")
+    assert str(parquet_schema(str(tmp_path / "old.parquet"))) == "ts TIMESTAMP_NTZ, local TIMESTAMP_NTZ"
+
+
+def test_the_time_of_a_stream_is_found() -> None:
+    assert default_time(schema_of("ts TIMESTAMP, at TIMESTAMP")) == "ts"
+    assert default_time(schema_of("x INT, at TIMESTAMP")) == "at"
+    assert default_time(schema_of("x TIMESTAMP, at TIMESTAMP")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("rate:many", "'many' is not a number: rows per second"),
+        ("rate:0", "'0' is not a number: rows per second"),
+        ("socket:9999", "'socket:9999' of stream 'a' names no server"),
+        ("socket:localhost:http", "'http' is not a number: the port"),
+        ("nowhere", "there is no folder 'nowhere'"),
+        ("json:nowhere", "there is no folder 'nowhere'"),
+        ("csv:{folder}", "CSV files do not tell the types of their columns"),
+        ("{empty}", "no file in '{empty}' tells its format by its ending"),
+        ("parquet:{empty}", "the folder '{empty}' has no file to take its columns from"),
+    ],
+)
+def test_what_is_no_stream(folder: Path, text: str, message: str) -> None:
+    empty = folder / "empty"
+    empty.mkdir()
+    with pytest.raises(UsageError) as caught:
+        named_stream("a", text.format(folder=folder, empty=empty), None)
+    assert message.format(empty=empty) in caught.value.message
+
+
+def test_a_rate_has_its_own_columns() -> None:
+    with pytest.raises(UsageError, match="the columns of 'a' are timestamp TIMESTAMP, value BIGINT"):
+        named_stream("a", "rate:5", SCHEMA)

@@ -1,0 +1,223 @@
+"""Numbers at their limits: overflow, NaN and infinities that come and go, sums that nearly cancel."""
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from joinfold.errors import EvaluationError
+from joinfold.operators.fold import Fold
+from joinfold.operators.pack import limbs_of, pack
+from tests.machine import Machine
+from tests.operators.runs import answered, check, plan_of, rows
+
+LARGEST = 2**63 - 1
+SMALLEST = -(2**63)
+WINDOW = "[4 MICROSECOND SLIDE 1 MICROSECOND]"
+BIGINTS, DOUBLES = "k INT, v BIGINT", "k INT, v DOUBLE"
+
+
+def joined(select: str) -> str:
+    return f"SELECT {select} FROM a {WINDOW}, b {WINDOW} WHERE a.k = b.k"
+
+
+def single(select: str, window: str = WINDOW) -> str:
+    return f"SELECT {select} FROM a {window}"
+
+
+# --- integers and decimals are exact, or refused ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "type_", "limbs"),
+    [
+        ([0, 1, -1, LARGEST, SMALLEST, 2**31, -(2**31), 2**31 - 1, 2**62 + 2**31], pa.int64(), 2),
+        ([0, 2**31 - 1, -(2**31)], pa.int32(), 1),
+        ([Decimal(10**38 - 1), Decimal(1 - 10**38), Decimal(2**95), Decimal(-(2**95)), None], pa.decimal128(38, 0), 4),
+        ([Decimal(10**19 - 1), Decimal(1 - 10**19)], pa.decimal128(19, 0), 3),
+    ],
+)
+def test_limbs_add_up_to_the_number(values: list[Any], type_: pa.DataType, limbs: int) -> None:
+    parts = limbs_of(pa.array(values, type_), limbs)
+    assert [sum(int(part[i]) << 32 * at for at, part in enumerate(parts)) for i in range(len(values))] == [
+        int(value or 0) for value in values
+    ]
+    assert max(int(np.abs(part).max()) for part in parts) <= 2**31
+
+
+def test_a_sum_that_fits_although_the_sums_on_the_way_do_not() -> None:
+    values = [LARGEST, LARGEST, SMALLEST, SMALLEST, 5, LARGEST, -5, SMALLEST]
+    found = check(single("SUM(v) AS s, AVG(v) AS m", "[TUMBLE 8 MICROSECOND]"), BIGINTS, {"a": rows(values, k=1)})
+    assert found[0][1] == sum(values)
+
+
+@pytest.mark.parametrize("values", [[LARGEST, 1], [SMALLEST, -1]])
+def test_a_sum_that_does_not_fit_is_refused(values: list[int]) -> None:
+    with pytest.raises(EvaluationError, match=f"^{sum(values)} does not fit BIGINT$"):
+        answered(single("SUM(v) AS s"), BIGINTS, {"a": rows(values, k=1)})
+
+
+def test_products_of_large_integers_are_exact() -> None:
+    left, right = [LARGEST, SMALLEST, LARGEST, 3, -4], [LARGEST, -LARGEST, 2**40, SMALLEST, 7]
+    data = {"a": rows(left, k=1), "b": rows(right, k=1)}
+    check(joined("AVG(a.v * b.v) AS m"), BIGINTS, data)
+    with pytest.raises(EvaluationError, match=f"^{LARGEST * LARGEST} does not fit BIGINT$"):
+        answered(joined("SUM(a.v * b.v) AS s"), BIGINTS, data)
+    cancelling = {"a": rows([2**40, -(2**40) + 1], k=1), "b": [{"ts": 1, "k": 1, "v": 2**40}]}
+    found = check(joined("SUM(a.v * b.v) AS s") + " EMIT EVERY 2 MICROSECONDS", BIGINTS, cancelling)
+    assert found[0] == (2, 2**40)
+
+
+def test_decimals_of_38_digits() -> None:
+    largest = Decimal("9" * 34 + ".9999")
+    values = [largest, largest.copy_negate(), largest, Decimal("-0.0001"), None, Decimal("0.0001")]
+    data = {"a": rows(values, k=1), "b": rows([Decimal(1), Decimal(-1)], k=1)}
+    found = check(joined("SUM(a.v) AS s"), "k INT, v DECIMAL(38, 4)", {**data, "b": data["b"][:1]})
+    assert found[0] == (1, largest)
+    with pytest.raises(EvaluationError, match="does not fit DECIMAL"):
+        answered(
+            joined("SUM(a.v) AS s"), "k INT, v DECIMAL(38, 4)", {"a": rows([largest, largest], k=1), "b": data["b"]}
+        )
+
+
+def test_averages_and_products_of_decimals_round_once() -> None:
+    left = [Decimal(text) for text in ("1.0001", "2.0000", "-7.7777", "99999999.9999")]
+    right = [Decimal(text) for text in ("0.3333", "-99999999.9999", "0.0000")]
+    data = {"a": rows(left, k=1), "b": rows([*right, None], k=1)}
+    check(joined("AVG(a.v) AS m, SUM(a.v * b.v) AS s, AVG(a.v * b.v) AS p"), "k INT, v DECIMAL(12, 4)", data)
+
+
+# --- NaN and infinities leave with their rows ---------------------------------------------------------------------
+
+SPECIAL = [1.0, math.inf, 2.0, math.nan, 3.0, -math.inf, math.inf, 0.0, 1.5, 0.1, 0.2, -0.3, 7.0]
+PARTNER = [0.0, 2.0, math.inf, -1.0, math.nan, 1.0, 1.0, 1.0, -0.0, 2.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "aggregate",
+    [
+        *("SUM(a.v)", "AVG(a.v)", "SUM(a.v * b.v)", "AVG(a.v * b.v)", "MIN(a.v)", "MAX(b.v)", "VAR_POP(a.v)"),
+        *("VAR_SAMP(a.v * b.v)", "STDDEV_SAMP(b.v)", "COVAR_POP(a.v, b.v)", "CORR(a.v, b.v)", "REGR_SLOPE(a.v, b.v)"),
+        *("REGR_INTERCEPT(a.v, b.v)", "SUM(a.v) FILTER (WHERE b.v > 0)"),
+    ],
+)
+def test_nan_and_infinities_come_and_go(aggregate: str) -> None:
+    data = {"a": rows(SPECIAL, k=1), "b": rows(PARTNER, k=1)}
+    check(joined(f"{aggregate} AS s, COUNT(*) AS n"), DOUBLES, data)
+    check(joined(f"a.v, {aggregate} AS s") + " GROUP BY a.v", DOUBLES, data)
+
+
+def test_a_sum_that_overflows_is_finite_again_when_its_rows_have_left() -> None:
+    values = [1.7e308, 1.7e308, 1.0, 2.0, 3.0, 0.5, 0.25, 0.125]
+    found = dict(check(single("SUM(v) AS s"), DOUBLES, {"a": rows(values, k=1)}))  # type: ignore[arg-type]
+    assert found[3] == math.inf and found[6] == 1.0 + 2.0 + 3.0 + 0.5
+
+
+def test_a_variance_that_overflows_is_infinite_while_it_does() -> None:
+    values = [1.0, 1e300, 2.0, 3.0, 4.0, 5.0, 6.0]
+    found = check(single("VAR_POP(v) AS s, STDDEV_SAMP(v) AS d"), DOUBLES, {"a": rows(values, k=1)})
+    assert found[1][1] == math.inf and found[-1][1] is None
+
+
+# --- sums that nearly cancel --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("giant", [1e16, 1e30, -1e100, 1e300])
+@pytest.mark.parametrize("aggregate", ["SUM(a.v)", "AVG(a.v * b.v)", "SUM(b.v)"])
+def test_giants_leave_nothing_behind(giant: float, aggregate: str) -> None:
+    values = [1.0, giant, 2.0, 3.0, giant / 3, 5.0, 1e-5, 7.0, 1e-20, 1.0, 1.5, 2.5]
+    check(joined(f"{aggregate} AS s"), DOUBLES, {"a": rows(values, k=1), "b": rows([0.1] * 11, k=1)}, tolerance=1e-12)
+
+
+def test_a_giant_that_never_met_a_partner_leaves_nothing_behind() -> None:
+    """Its key's sum was large, no group's was: the wear of what is summed by key counts too."""
+    left = rows([1e30, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], k=1)
+    check(joined("SUM(a.v) AS s"), DOUBLES, {"a": left, "b": rows([1.0, 1.0], k=1, start=5)}, tolerance=1e-12)
+
+
+def test_a_spread_that_is_a_millionth_of_the_mean() -> None:
+    values = [1e6 + step for step in (-1.0, 1.0, 0.5, -0.5, 2.0, -2.0, 0.0, 1.0, -1.5)]
+    other = [-1e6 + step for step in (1.0, 0.25, -1.0, 0.5, 1.0, -2.0, 1.0, 0.0)]
+    names = "VAR_POP(a.v) VAR_SAMP(a.v) STDDEV_POP(b.v) COVAR_SAMP(a.v,b.v) CORR(a.v,b.v) REGR_SLOPE(a.v,b.v)".split()
+    select = ", ".join(f"{name} AS o{place}" for place, name in enumerate(names))
+    check(joined(select), DOUBLES, {"a": rows(values, k=1), "b": rows(other, k=1)}, tolerance=1e-6)
+
+
+def test_a_window_that_slid_a_hundred_thousand_times() -> None:
+    """Values of all sizes go through a group that never empties; the sum is as if it had been added up now."""
+    plan = plan_of(single("SUM(v) AS s", "[50 MICROSECOND SLIDE 10 MICROSECOND]"), DOUBLES)
+    random = np.random.default_rng(7)
+    count = 100_000
+    values = random.standard_normal(count) * 10.0 ** random.integers(-8, 17, count)
+    values[-200:] = random.standard_normal(200) * 1e-8
+    times = pa.array(np.arange(count), pa.timestamp("us", tz="UTC"))
+    (name,) = (name for name, _ in plan.frames[0].columns)
+    machine = Machine(plan, 1)
+    found: list[tuple[Any, ...]] = []
+    for start in range(0, count, 20_000):
+        batch = pa.RecordBatch.from_pydict({"ts": times, name: pa.array(values)}).slice(start, 20_000)
+        machine.folds[0].absorb(blob for _, blob in pack(plan.layout, 0, (0,), batch))
+        found += machine.answer()
+    for instant, total in found[:: max(1, len(found) // 500)] + found[-10:]:
+        content = values[max(0, instant - 50) : instant]
+        exact = sum(map(Fraction, content.tolist()), Fraction(0))
+        assert abs(Fraction(total) - exact) <= Fraction(1e-9) * Fraction(float(np.abs(content).sum()))
+
+
+def test_ordinary_sums_are_not_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups whose values are often zero, or cancel, cost nothing extra."""
+    monkeypatch.setattr(Fold, "renew", lambda fold: pytest.fail("made anew"))
+    random = np.random.default_rng(7)
+    left = [{"ts": ts, "k": 1, "v": float(v)} for ts, v in enumerate(random.choice([0.0, 0.0, 0.1, -0.1, 1e6], 300))]
+    right = [{"ts": ts, "k": 1, "v": float(v)} for ts, v in enumerate(random.choice([0.0, 0.3, -0.3], 300))]
+    found = answered(joined("SUM(a.v) AS s, VAR_POP(a.v) AS v, CORR(a.v, b.v) AS c"), DOUBLES, {"a": left, "b": right})
+    assert 0.0 in {row[1] for row in found}
+
+
+# --- many combinations --------------------------------------------------------------------------------------------
+
+
+def multiplied(machine: Machine, count: int) -> None:
+    """Makes every live entry one of ``count`` rows of the same value."""
+    for fold in machine.folds:
+        for cells in fold.cells:
+            for entries in cells.all():
+                entries.integers *= count
+
+
+@pytest.mark.parametrize(("count", "value"), [(10**6, 7), (10**6, -(2**20)), (2 * 10**9, 1)])
+def test_sums_over_very_many_combinations(count: int, value: int) -> None:
+    machine = Machine(plan_of(joined("COUNT(*) AS n, SUM(a.v) AS s, AVG(b.v) AS m"), BIGINTS), 1)
+    machine.feed({"a": rows([value], k=1), "b": rows([value], k=1)})
+    multiplied(machine, count)
+    assert machine.answer(to_the_end=True)[0] == (1, count**2, value * count**2, float(value))
+
+
+@pytest.mark.parametrize(
+    ("select", "count", "value"),
+    [
+        ("SUM(a.v) AS s", 10**6, 2**40 + 2**31 - 1),  # the lower limb wraps, although it is the upper one that is large
+        ("AVG(a.v) AS s", 2**17, LARGEST),
+        ("COUNT(*) AS n", 2**32, 1),
+        ("AVG(a.v * b.v) AS s", 2**30, 2**31 - 1),
+    ],
+)
+def test_sums_that_would_wrap_are_refused(select: str, count: int, value: int) -> None:
+    machine = Machine(plan_of(joined(select), BIGINTS), 1)
+    machine.feed({"a": rows([value], k=1), "b": rows([value], k=1)})
+    multiplied(machine, count)
+    with pytest.raises(EvaluationError, match="combinations, too many to sum numbers of this size exactly"):
+        machine.answer(to_the_end=True)
+
+
+def test_parts_of_a_group_that_wrap_together_are_refused() -> None:
+    """Each bucket's part fits into an int64, their sum does not."""
+    machine = Machine(plan_of(joined("COUNT(*) AS n"), BIGINTS), 16)
+    machine.feed({name: [{"ts": 0, "k": k, "v": 1} for k in range(7)] for name in ("a", "b")})
+    multiplied(machine, 12 * 10**8)
+    with pytest.raises(EvaluationError, match="too many combinations to sum"):
+        machine.answer(to_the_end=True)

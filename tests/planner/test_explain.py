@@ -1,0 +1,57 @@
+"""Physical plans as trees; `REGENERATE=1` writes the golden files, to be read as a user would."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from joinfold import QueryError, Session
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "plans"
+
+QUERIES = {
+    "alarms": """
+        SELECT a.location, COUNT(*) AS alarms, MAX(b.strength) AS smoke
+        FROM   temperature a [10 MINUTE SLIDE 10 SECOND], smoke b [10 MINUTE SLIDE 10 SECOND]
+        WHERE  a.location = b.location AND a.celsius >= 40 AND b.strength > 0.6
+        GROUP BY a.location
+        HAVING COUNT(*) > 5""",
+    "group_across_keys": """
+        SELECT a.floor, AVG(a.celsius) AS mean, CORR(a.celsius, b.strength) AS together
+        FROM   temperature a [10 MINUTE SLIDE 4 MINUTE], smoke b [6 MINUTE]
+        WHERE  a.location = b.location AND a.floor = b.floor GROUP BY a.floor CHANGES""",
+    "no_group": """
+        SELECT SUM(a.floor) AS floors FROM temperature a [TUMBLE 1 HOUR], smoke b [UNBOUNDED]
+        WHERE a.location = b.location EMIT EVERY 30 MINUTE""",
+    "one_input": "SELECT location, MIN(celsius) AS coldest FROM temperature [1 HOUR] GROUP BY location EMIT ON TRIGGER",
+    "arrivals": """
+        SELECT a.location, COUNT(*) AS n FROM temperature a [10 MINUTE], smoke b [10 MINUTE]
+        WHERE a.location = b.location GROUP BY a.location EMIT ON ARRIVAL""",
+    "refused": """
+        SELECT a.location, b.strength FROM temperature a [1 MINUTE], smoke b [1 MINUTE]
+        WHERE a.location = b.location""",
+}
+
+
+@pytest.fixture(scope="module")
+def session() -> Session:
+    session = Session()
+    session.stream("temperature", "location STRING, floor INT, ts TIMESTAMP, celsius DOUBLE", time="ts")
+    session.stream("smoke", "location STRING, floor INT, ts TIMESTAMP, strength DOUBLE", time="ts")
+    return session
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_plans(session: Session, name: str) -> None:
+    try:
+        tree = session.sql(QUERIES[name]).explain("physical") + "\n"
+    except QueryError as error:
+        tree = error.report() + "\n"
+    path = GOLDEN / f"{name}.txt"
+    if os.environ.get("REGENERATE"):
+        path.write_text(tree, encoding="utf-8")
+    assert tree == path.read_text(encoding="utf-8")
+
+
+def test_every_golden_file_has_its_query() -> None:
+    assert {path.stem for path in GOLDEN.iterdir()} == set(QUERIES)

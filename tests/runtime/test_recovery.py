@@ -1,0 +1,141 @@
+"""Real processes and checkpoints: killed at random, resumed elsewhere, damaged; and time that must go on."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.runtime import resumable
+from tests.strategies import assert_same_answers
+
+import joinfold as jf
+from joinfold.reference.rows import from_arrow
+from joinfold.reference.streaming import stream
+
+pytestmark = pytest.mark.spark
+
+KILLS = 2
+
+
+@pytest.fixture(autouse=True)
+def settings(spark: Any) -> Iterator[None]:
+    names = ("spark.sql.session.timeZone", "spark.sql.shuffle.partitions")
+    before = {name: spark.conf.get(name) for name in names}
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    yield
+    for name, value in before.items():
+        spark.conf.set(name, value)
+
+
+def answers_in(spark: Any, directory: Path) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in from_arrow(spark.read.parquet(f"{directory}/out").toArrow())]
+
+
+def test_a_process_that_is_killed_again_and_again_answers_each_instant_once(spark: Any, tmp_path: Path) -> None:
+    data = resumable.write_files(tmp_path)
+    draw = random.Random(int(time.time()))
+    command = [sys.executable, "-m", "tests.runtime.resumable", str(tmp_path)]
+    for _ in range(KILLS):
+        process = subprocess.Popen(command, start_new_session=True)
+        committed = len(list(tmp_path.glob("checkpoint/commits/[0-9]*")))
+        wanted, until = committed + draw.randint(1, 2), time.time() + 90
+        while len(list(tmp_path.glob("checkpoint/commits/[0-9]*"))) < wanted and time.time() < until:
+            time.sleep(0.05)
+        time.sleep(draw.random())  # anywhere between two commits
+        assert process.poll() is None, "it ended before it could be killed"
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    subprocess.run(command, check=True, timeout=120)
+    query = resumable.logical()
+    found = answers_in(spark, tmp_path)
+    assert_same_answers(stream(query, [data]).answers, found)
+
+
+def test_another_number_of_cores_goes_on_with_the_recorded_partitions(spark: Any, tmp_path: Path) -> None:
+    """And so does a session in another time zone, although timestamps then carry another label."""
+    data = resumable.write_files(tmp_path)
+    later = sorted((tmp_path / "a").iterdir())[4:] + sorted((tmp_path / "b").iterdir())[4:]
+    for path in later:
+        path.rename(path.with_suffix(".later"))
+    for partitions, zone in ((2, "UTC"), (3, "Asia/Tokyo")):
+        spark.conf.set("spark.sql.shuffle.partitions", partitions)
+        spark.conf.set("spark.sql.session.timeZone", zone)
+        running = resumable.query_over(jf.Session(spark), tmp_path).start(
+            "parquet", checkpoint=f"{tmp_path}/checkpoint", trigger="available", path=f"{tmp_path}/out"
+        )
+        assert running.wait(120)
+        assert spark.conf.get("spark.sql.shuffle.partitions") == str(partitions)
+        for path in later:
+            if path.with_suffix(".later").exists():
+                path.with_suffix(".later").rename(path)
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    assert_same_answers(stream(resumable.logical(), [data]).answers, answers_in(spark, tmp_path))
+
+
+def test_damaged_state_stops_the_query_and_nothing_is_written(spark: Any, tmp_path: Path) -> None:
+    resumable.write_files(tmp_path)
+    later = [tmp_path / name / f"{number:03}.parquet" for name in ("a", "b") for number in range(3, resumable.FILES)]
+    for path in later:
+        path.rename(path.with_suffix(".later"))
+
+    def start() -> Any:
+        return resumable.query_over(jf.Session(spark), tmp_path).start(
+            "parquet", checkpoint=f"{tmp_path}/checkpoint", trigger="available", path=f"{tmp_path}/out"
+        )
+
+    assert start().wait(120)
+    before = answers_in(spark, tmp_path)
+    for path in later[:3]:
+        path.with_suffix(".later").rename(path)
+    damaged = 0
+    for path in tmp_path.glob("checkpoint/state/**/*"):
+        content = path.read_bytes() if path.is_file() and path.suffix in (".changelog", ".zip") else b""
+        if b"JFLD" in content:
+            path.write_bytes(content.replace(b"JFLD", b"JFLX"))
+            path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+            damaged += 1
+    with pytest.raises(Exception, match=r"(?s)."):
+        start().wait(120)
+    assert damaged
+    assert answers_in(spark, tmp_path) == before
+
+
+def test_time_goes_on_when_a_filter_lets_nothing_through(spark: Any, tmp_path: Path) -> None:
+    """The last alarm must clear although no row passes the filters any more."""
+    spark.sql("SELECT 1").collect()
+    source = f"{tmp_path}/in"
+    session = jf.Session(spark)
+
+    def write(seconds: range, celsius: float) -> None:
+        rows = [(datetime.fromtimestamp(second, UTC), 7, celsius) for second in seconds]
+        frame = spark.createDataFrame(rows, "ts TIMESTAMP, room INT, celsius DOUBLE").coalesce(1)
+        frame.write.mode("append").parquet(source)
+
+    write(range(5), 50.0)
+    reader = spark.readStream.schema("ts TIMESTAMP, room INT, celsius DOUBLE").parquet(source)
+    session.stream("temperature", reader, time="ts")
+    text = (
+        "SELECT a.room, COUNT(*) AS n FROM temperature a [4 SECOND SLIDE 2 SECOND], temperature b [TUMBLE 2 SECOND] "
+        "WHERE a.room = b.room AND a.celsius >= 40 AND b.celsius >= 40 GROUP BY a.room CHANGES"
+    )
+    for celsius, seconds in ((None, range(0)), (20.0, range(5, 12)), (20.0, range(12, 20))):
+        if celsius is not None:
+            write(seconds, celsius)
+        running = session.sql(text).start(
+            "parquet", checkpoint=f"{tmp_path}/checkpoint", trigger="available", path=f"{tmp_path}/out"
+        )
+        assert running.wait(120)
+    found = sorted(answers_in(spark, tmp_path))
+    assert [(instant // 10**6, change) for instant, change, *_ in found] == [
+        (2, "insert"),
+        (4, "update"),
+        (6, "update"),
+        (8, "delete"),
+    ]

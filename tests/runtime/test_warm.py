@@ -1,0 +1,186 @@
+"""FOLD's processor with a state in memory: what a worker remembers never disagrees with what is committed."""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from tests.machine import frame_batch
+from tests.operators.runs import Data, plan_of
+from tests.strategies import assert_same_answers
+
+from joinfold.errors import EvaluationError
+from joinfold.operators.codec import decode
+from joinfold.operators.merge import merge
+from joinfold.operators.pack import pack
+from joinfold.reference.rows import from_arrow
+from joinfold.reference.streaming import stream
+from joinfold.runtime import streaming
+from joinfold.runtime.stages import FoldStage
+from joinfold.runtime.streaming import FoldProcessor
+
+WINDOW = "[4 MICROSECOND SLIDE 2 MICROSECOND]"
+TEXT = f"SELECT COUNT(*) AS n, MAX(a.v) AS m, SUM(b.v) AS s FROM a {WINDOW}, b {WINDOW} WHERE a.k = b.k"
+PLAN = plan_of(TEXT, "k STRING, v BIGINT")
+BATCHES: list[Data] = [
+    {name: [{"ts": ts, "k": "xy"[ts % 2], "v": ts} for ts in range(start, start + 3)] for name in ("a", "b")}
+    for start in range(0, 18, 3)
+]
+
+
+class Store:
+    """A state store of one key: what a batch writes is there for good only when it is committed."""
+
+    def __init__(self) -> None:
+        self.committed: dict[Any, Any] = {}
+        self.written: dict[Any, Any] = {}
+
+    def begin(self) -> None:
+        self.written = deepcopy(self.committed)
+
+    def commit(self) -> None:
+        self.committed = deepcopy(self.written)
+
+    # what a handle and its two states offer
+    def getValueState(self, name: str, schema: str) -> "Store":  # noqa: N802
+        return self
+
+    def getMapState(self, name: str, key: str, value: str) -> "Store":  # noqa: N802
+        return self
+
+    def get(self) -> Any:
+        return self.written.get("moment")
+
+    def update(self, value: Any) -> None:
+        self.written["moment"] = value
+
+    def getValue(self, key: Any) -> Any:  # noqa: N802
+        return self.written.get(key)
+
+    def updateValue(self, key: Any, value: Any) -> None:  # noqa: N802
+        self.written[key] = value
+
+    def removeKey(self, key: Any) -> None:  # noqa: N802
+        del self.written[key]
+
+
+class Worker:
+    """A processor with its store, fed with one bucket's micro-batches."""
+
+    def __init__(self) -> None:
+        self.store = Store()
+        self.processor = FoldProcessor(FoldStage(PLAN.layout, (5,), (5,), TEXT))
+        self.processor.init(self.store)  # type: ignore[arg-type]
+
+    def attempt(self, batch: Data) -> list[tuple[Any, ...]]:
+        """One try at a micro-batch, not committed."""
+        self.store.begin()
+        blobs = [
+            blob
+            for place, frame in enumerate(PLAN.frames)
+            for _, blob in pack(PLAN.layout, place, (5,), frame_batch(frame, batch[frame.input.source.name]))
+        ]
+        (answered,) = self.processor.handleInputRows((5,), iter([pd.DataFrame({"blob": blobs})]), None)
+        parts = [decode(bytes(blob))[0] for blob in answered["blob"].dropna()]
+        if not parts:
+            return []
+        rows = from_arrow(pa.Table.from_batches([merge(PLAN.layout, parts)]))
+        return [(row["instant"], *(row[f"a{place}"] for place in range(3))) for row in rows]
+
+    def run(self, batch: Data) -> list[tuple[Any, ...]]:
+        answered = self.attempt(batch)
+        self.store.commit()
+        return answered
+
+
+@pytest.fixture(autouse=True)
+def cold() -> Iterator[None]:
+    streaming._warm.clear()
+    yield
+    streaming._warm.clear()
+
+
+def test_a_batch_that_failed_after_its_end_leaves_no_trace() -> None:
+    worker, found = Worker(), []
+    for number, batch in enumerate(BATCHES):
+        if number % 2:
+            worker.attempt(BATCHES[-1])  # other rows, of a time that makes all the rest late; never committed
+        worker.attempt(batch)
+        found += worker.run(batch)
+    assert_same_answers(stream(PLAN.query, BATCHES).answers, found)
+
+
+@pytest.mark.parametrize("step", ["answer", "absorb", "is_done"])
+def test_a_batch_that_failed_on_its_way_leaves_no_trace(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker, found = Worker(), []
+    for batch in BATCHES:
+        with monkeypatch.context() as patch:
+            done = getattr(streaming.Fold, step)
+
+            def fails(fold: Any, *arguments: Any, done: Any = done) -> None:
+                done(fold, *arguments)
+                raise RuntimeError("the worker is lost")
+
+            patch.setattr(streaming.Fold, step, fails)
+            if worker.store.committed or step != "is_done":
+                with pytest.raises(RuntimeError, match="lost"):
+                    worker.attempt(batch)
+        found += worker.run(batch)
+    assert_same_answers(stream(PLAN.query, BATCHES).answers, found)
+
+
+def test_a_worker_that_comes_back_to_a_bucket_reads_what_others_wrote() -> None:
+    """Two workers take turns; neither goes on with what it remembers from its own last turn."""
+    first, second = Worker(), Worker()
+    second.store = first.store
+    second.processor.init(second.store)  # type: ignore[arg-type]
+    found = []
+    for number, batch in enumerate(BATCHES):
+        found += (second if number % 3 == 1 else first).run(batch)
+    assert_same_answers(stream(PLAN.query, BATCHES).answers, found)
+
+
+def test_a_worker_reads_the_state_only_when_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = Worker()
+    worker.run(BATCHES[0])
+    monkeypatch.setattr(worker.store, "getValue", lambda key: pytest.fail("the state was read"))
+    for batch in BATCHES[1:]:
+        worker.run(batch)
+
+
+def test_state_does_not_outlive_its_cells() -> None:
+    worker = Worker()
+    for batch in BATCHES:
+        worker.run(batch)
+        assert len(worker.store.committed) <= 1 + 2 * 4
+
+
+@pytest.mark.parametrize(
+    ("part", "damage"),
+    [
+        *((part, damage) for part in ("moment", "piece") for damage in ("truncated", "garbled", "future")),
+        ("piece", "missing"),
+    ],
+)
+def test_damaged_state_is_refused_before_anything_is_written(part: str, damage: str) -> None:
+    worker = Worker()
+    worker.run(BATCHES[0])
+    streaming._warm.clear()
+    held = worker.store.committed
+    key = next(key for key in held if (key == "moment") == (part == "moment"))
+    blob = held[key][0]
+    match damage:
+        case "truncated":
+            held[key] = (blob[: len(blob) // 2],)
+        case "garbled":
+            held[key] = (blob[:-9] + bytes(9),)
+        case "future":
+            held[key] = (blob[:4] + (99).to_bytes(4, "little") + blob[8:],)
+        case "missing":
+            del held[key]
+    before = deepcopy(held)
+    with pytest.raises(EvaluationError, match=r"damaged|version 99|missing"):
+        worker.attempt(BATCHES[1])
+    assert worker.store.written == before
