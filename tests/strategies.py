@@ -273,7 +273,9 @@ def cases(
         select = [f"{part} AS o{i}" for i, part in enumerate([*groups, *measures])]
         tail = f" GROUP BY {', '.join(groups)}" if groups else ""
         tail += draw(st.sampled_from(["", "", "", " HAVING COUNT(*) > 1", " HAVING SUM(a.v) > 0 OR COUNT(*) > 2"]))
-    changes = " CHANGES" if not plain and draw(st.integers(0, 3)) == 0 else ""
+    # A statistic that is 0 but for rounding has changed for one oracle and not for the other.
+    rounded = not plain and any(word in part for part in select for word in ("VAR", "STDDEV", "CORR", "REGR"))
+    changes = " CHANGES" if not plain and not rounded and draw(st.integers(0, 3)) == 0 else ""
     text = f"SELECT {', '.join(select)} FROM {', '.join(entries)}" + (f" WHERE {' AND '.join(where)}" if where else "")
     text += f"{tail} {draw(clause)}{changes}"
     case = Case(text, catalog, draw(rows_for(catalog, most_rows)))

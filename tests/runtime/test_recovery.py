@@ -101,7 +101,7 @@ def test_damaged_state_stops_the_query_and_nothing_is_written(spark: Any, tmp_pa
             path.write_bytes(content.replace(b"JFLD", b"JFLX"))
             path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
             damaged += 1
-    with pytest.raises(Exception, match=r"(?s)."):
+    with pytest.raises(jf.JoinfoldError, match="qqq"):
         start().wait(120)
     assert damaged
     assert answers_in(spark, tmp_path) == before
