@@ -171,3 +171,15 @@ def test_arrays_that_may_not_be_written_and_those_that_are_not_contiguous_do() -
     gid.flags.writeable = False
     aggregated.update(kid, gid, np.ones((1, 2), np.int64).T, np.zeros((2, 0)), 1)
     assert aggregated.entries_of(3) == {1: ([1], []), 2: ([1], [])}
+
+
+def test_turnover_remembers_what_has_gone_through_a_slot() -> None:
+    """A giant leaves: hi, lo and weight may be wrong by a part of it, and the turnover says so."""
+    slots = AggregationSet(1, 1)
+    for value, sign in ((1e40, 1), (0.1, 1), (1e40, -1)):
+        slots.update(
+            np.zeros(1, np.int32), np.zeros(1, np.int32), np.ones((1, 1), np.int64), np.array([[value, 0.0]]), sign
+        )
+    hi, lo, weight, turnover = slots.slots.dds[slots.slots.positions(0)[0]].tolist()
+    assert turnover >= 1e40
+    assert abs(hi + lo - 0.1) <= 2.0**-103 * turnover and abs(weight - 0.1) <= 2.0**-52 * turnover

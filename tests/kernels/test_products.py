@@ -173,3 +173,22 @@ def test_keys_that_the_other_input_never_had_meet_nothing() -> None:
     totals = Totals(1, 0, groups=1)
     add([(5, 0, 1, 1, 1), (10**6, 0, 1, 1, 1)], 1, filled([(2, 0, 1, 1, 1)]), products.OF_ALL, totals, None)
     assert totals.ints.tolist() == [[0]] and not totals.touched.any()
+
+
+def test_wear_follows_products_and_is_gone_with_the_group() -> None:
+    """Weight is Σ|x·y|; turnover grows with every step, those of the slots included."""
+    aggregated = AggregationSet(1, 1)
+    key, one = np.zeros(1, np.int32), np.ones((1, 1), np.int64)
+    for value in (2.0, -3.0):
+        aggregated.update(key, key, one, np.array([[value, 0.0]]), 1)
+    totals = Totals(1, 1)
+    arguments = (aggregated, products.OF_ALL, None, np.array([[0, 0]]), np.array([[0, 0, 0, 0]]), totals)
+    add_products(key, key, one, np.array([[-10.0, 0.0]]), 1, *arguments)
+    weight, turnover = totals.wear[0].tolist()
+    assert totals.dds[0].tolist() == [10.0, 0.0] and weight == 10.0 * (2.0 + 3.0)
+    assert turnover >= weight + 10.0 * (2.0 + 5.0)
+    assert totals.largest.tolist() == [10.0]
+    add_products(key, key, one, np.array([[-10.0, 0.0]]), -1, *arguments)
+    assert totals.wear[0, 0] == 0.0 and totals.wear[0, 1] > turnover
+    totals.take_touched()
+    assert not totals.wear.any()

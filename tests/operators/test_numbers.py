@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from joinfold.errors import EvaluationError
 from joinfold.operators.fold import Fold
 from joinfold.operators.pack import limbs_of, pack
+from joinfold.reference import naive
 from tests.machine import Machine
 from tests.operators.runs import answered, check, plan_of, rows
 
@@ -135,8 +138,8 @@ def test_giants_leave_nothing_behind(giant: float, aggregate: str) -> None:
 
 def test_a_giant_that_never_met_a_partner_leaves_nothing_behind() -> None:
     """Its key's sum was large, no group's was: the wear of what is summed by key counts too."""
-    left = rows([1e30, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], k=1)
-    check(joined("SUM(a.v) AS s"), DOUBLES, {"a": left, "b": rows([1.0, 1.0], k=1, start=5)}, tolerance=1e-12)
+    left = rows([1e40, 1e20 / 3, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6], k=1)  # of 1e40 + 1e20/3 nothing is left for 0.1
+    check(joined("SUM(a.v) AS s"), DOUBLES, {"a": left, "b": rows([1.0, 1.0], k=1, start=6)}, tolerance=1e-12)
 
 
 def test_a_spread_that_is_a_millionth_of_the_mean() -> None:
@@ -221,3 +224,22 @@ def test_parts_of_a_group_that_wrap_together_are_refused() -> None:
     multiplied(machine, 12 * 10**8)
     with pytest.raises(EvaluationError, match="too many combinations to sum"):
         machine.answer(to_the_end=True)
+
+
+magnitudes = st.sampled_from([0.0, 1e-30, 1e-8, 0.1, 1.0, 1e8, 1e30, 1e150, math.inf, math.nan])
+doubles = st.builds(lambda size, factor: size * factor, magnitudes, st.sampled_from([-1.0, -0.3, 0.7, 1.0]))
+
+
+@given(left=st.lists(doubles, min_size=1, max_size=25), right=st.lists(doubles, min_size=1, max_size=25))
+def test_no_sum_is_wrong_by_more_than_a_billionth_of_what_it_sums(left: list[float], right: list[float]) -> None:
+    text = joined("SUM(a.v * b.v) AS s, SUM(ABS(a.v) * ABS(b.v)) AS w, SUM(b.v) AS t, SUM(ABS(b.v)) AS x")
+    data = {"a": rows(left, k=1), "b": rows(right, k=1)}
+    expected = {row[0]: row[1:] for row in naive.answers(plan_of(text, DOUBLES).query, data)}
+    found = {row[0]: row[1:] for row in answered(text, DOUBLES, data)}
+    assert found.keys() == expected.keys()
+    for instant, (product, products, total, totals) in expected.items():
+        for exact, weight, value in ((product, products, found[instant][0]), (total, totals, found[instant][2])):
+            if exact is None or not math.isfinite(weight):
+                assert value == exact or (math.isnan(value) and math.isnan(exact))
+            else:
+                assert abs(value - exact) <= 1e-9 * weight

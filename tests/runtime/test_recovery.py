@@ -18,6 +18,7 @@ from tests.strategies import assert_same_answers
 import joinfold as jf
 from joinfold.reference.rows import from_arrow
 from joinfold.reference.streaming import stream
+from joinfold.runtime.checkpoint import agree
 
 pytestmark = pytest.mark.spark
 
@@ -79,7 +80,8 @@ def test_another_number_of_cores_goes_on_with_the_recorded_partitions(spark: Any
     assert_same_answers(stream(resumable.logical(), [data]).answers, answers_in(spark, tmp_path))
 
 
-def test_damaged_state_stops_the_query_and_nothing_is_written(spark: Any, tmp_path: Path) -> None:
+def test_state_that_was_cut_short_stops_the_query_and_nothing_is_written(spark: Any, tmp_path: Path) -> None:
+    """Spark notices that; what it would not notice is in `test_warm`."""
     resumable.write_files(tmp_path)
     later = [tmp_path / name / f"{number:03}.parquet" for name in ("a", "b") for number in range(3, resumable.FILES)]
     for path in later:
@@ -94,16 +96,13 @@ def test_damaged_state_stops_the_query_and_nothing_is_written(spark: Any, tmp_pa
     before = answers_in(spark, tmp_path)
     for path in later[:3]:
         path.with_suffix(".later").rename(path)
-    damaged = 0
-    for path in tmp_path.glob("checkpoint/state/**/*"):
-        content = path.read_bytes() if path.is_file() and path.suffix in (".changelog", ".zip") else b""
-        if b"JFLD" in content:
-            path.write_bytes(content.replace(b"JFLD", b"JFLX"))
-            path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
-            damaged += 1
-    with pytest.raises(jf.JoinfoldError, match="qqq"):
-        start().wait(120)
+    damaged = [path for path in tmp_path.glob("checkpoint/state/**/*") if path.suffix in (".changelog", ".zip")]
     assert damaged
+    for path in damaged:
+        path.write_bytes(path.read_bytes()[:-40])
+        path.with_name(f".{path.name}.crc").unlink(missing_ok=True)  # else Hadoop notices by itself
+    with pytest.raises(jf.JoinfoldError, match="state"):
+        start().wait(120)
     assert answers_in(spark, tmp_path) == before
 
 
@@ -139,3 +138,20 @@ def test_time_goes_on_when_a_filter_lets_nothing_through(spark: Any, tmp_path: P
         (6, "update"),
         (8, "delete"),
     ]
+
+
+def test_a_manifest_is_whole_or_not_there(spark: Any, tmp_path: Path) -> None:
+    query = resumable.logical()
+    directory = f"{tmp_path}/checkpoint"
+    written = agree(spark, directory, query, 2, explicit=True)
+    assert [path.name for path in Path(directory).iterdir() if not path.name.endswith(".crc")] == ["joinfold.json"]
+    assert agree(spark, directory, query, 7, explicit=False) == written
+    manifest = Path(directory) / "joinfold.json"
+    manifest.write_text(manifest.read_text()[:40])
+    with pytest.raises(jf.UsageError, match="cannot be read"):
+        agree(spark, directory, query, 2, explicit=True)
+    manifest.unlink()
+    (Path(directory) / "offsets").mkdir()
+    with pytest.raises(jf.UsageError, match="is not joinfold's"):
+        agree(spark, directory, query, 2, explicit=True)
+    assert not manifest.exists()

@@ -9,6 +9,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from joinfold.errors import UsageError
@@ -63,35 +64,41 @@ def _indented(text: str) -> str:
     return "\n".join(f"    {line}" for line in text.splitlines())
 
 
-def _file(spark: SparkSession, directory: str) -> tuple[Any, Any]:
-    """The manifest's path and its file system, whichever Hadoop knows."""
+def _file(spark: SparkSession, directory: str, name: str = FILE) -> tuple[Any, Any]:
+    """The path of the manifest, or of another file beside it, and its file system, whichever Hadoop knows."""
     jvm = spark._jvm
     assert jvm is not None
-    path = jvm.org.apache.hadoop.fs.Path(f"{directory.rstrip('/')}/{FILE}")
+    path = jvm.org.apache.hadoop.fs.Path(f"{directory.rstrip('/')}/{name}")
     return path, path.getFileSystem(spark._jsc.hadoopConfiguration())
 
 
 def _read(spark: SparkSession, directory: str) -> Manifest | None:
     path, files = _file(spark, directory)
     if not files.exists(path):
+        if files.exists(_file(spark, directory, "offsets")[0]):
+            hint = "use another directory; this one is a checkpoint of Spark's, or has lost its manifest."
+            raise UsageError(f"the checkpoint '{directory}' is not joinfold's", hint)
         return None
-    stream = files.open(path)
     try:
-        text = spark._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")  # type: ignore[union-attr]
-    finally:
-        stream.close()
-    try:
+        stream = files.open(path)
+        try:
+            text = spark._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")  # type: ignore[union-attr]
+        finally:
+            stream.close()
         facts = json.loads(text)
         return Manifest(facts["query"], tuple(facts["delays_us"]), facts["partitions"], facts["blob_version"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, Py4JJavaError) as error:
         hint = "it is damaged; start in a new directory."
         raise UsageError(f"the manifest of the checkpoint '{directory}' cannot be read", hint) from error
 
 
 def _write(spark: SparkSession, directory: str, manifest: Manifest) -> None:
+    """Writes the whole manifest or none: it gets its name when it is complete."""
     path, files = _file(spark, directory)
-    stream = files.create(path)
+    unfinished, _ = _file(spark, directory, f".{FILE}.unfinished")
+    stream = files.create(unfinished)
     try:
         stream.write(bytearray(json.dumps(asdict(manifest), indent=2).encode()))
     finally:
         stream.close()
+    files.rename(unfinished, path)
