@@ -1,7 +1,9 @@
 """FOLD's processor with a state in memory: what a worker remembers never disagrees with what is committed."""
 
-from collections.abc import Iterator
+import os
+import time
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -17,9 +19,10 @@ from joinfold.operators.merge import merge
 from joinfold.operators.pack import pack
 from joinfold.reference.rows import from_arrow
 from joinfold.reference.streaming import stream
-from joinfold.runtime import streaming
+from joinfold.runtime import streaming, warm
 from joinfold.runtime.stages import FoldStage
 from joinfold.runtime.streaming import FoldProcessor
+from joinfold.runtime.warm import WarmFolds, shared_folder
 
 WINDOW = "[4 MICROSECOND SLIDE 2 MICROSECOND]"
 TEXT = f"SELECT COUNT(*) AS n, MAX(a.v) AS m, SUM(b.v) AS s FROM a {WINDOW}, b {WINDOW} WHERE a.k = b.k"
@@ -96,10 +99,8 @@ class Worker:
 
 
 @pytest.fixture(autouse=True)
-def cold() -> Iterator[None]:
-    streaming._warm.clear()
-    yield
-    streaming._warm.clear()
+def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "_warm", WarmFolds(tmp_path))
 
 
 def test_a_batch_that_failed_after_its_end_leaves_no_trace() -> None:
@@ -150,6 +151,53 @@ def test_a_worker_reads_the_state_only_when_it_must(monkeypatch: pytest.MonkeyPa
         worker.run(batch)
 
 
+def test_another_process_of_the_host_goes_on_without_reading_the_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker, found = Worker(), []
+    for number, batch in enumerate(BATCHES):
+        if number:
+            monkeypatch.setattr(worker.store, "getValue", lambda key: pytest.fail("the state was read"))
+            streaming._warm.here.clear()
+        found += worker.run(batch)
+    assert_same_answers(stream(PLAN.query, BATCHES).answers, found)
+
+
+@pytest.mark.parametrize("damage", ["gone", "cut short", "another token", "too large"])
+def test_what_the_host_has_lost_is_read_from_the_state(
+    damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker, found = Worker(), []
+    if damage == "too large":
+        monkeypatch.setattr(warm, "MOST_BYTES", 1)
+    for batch in BATCHES:
+        found += worker.run(batch)
+        (path,) = tmp_path.iterdir() if damage != "too large" else [None]
+        match damage:
+            case "gone":
+                path.unlink()
+            case "cut short":
+                path.write_bytes(path.read_bytes()[:100])
+            case "another token":
+                before = path.read_bytes()
+                worker.attempt(batch)
+                assert path.read_bytes() != before
+        streaming._warm.here.clear()
+    assert_same_answers(stream(PLAN.query, BATCHES).answers, found)
+
+
+def test_the_folder_is_closed_to_others_and_forgets_what_was_abandoned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warm, "MEMORY", tmp_path)
+    folder = shared_folder()
+    assert folder is not None and folder.stat().st_mode & 0o777 == 0o700
+    for name, age in (("old", 2 * warm.ABANDONED_SECONDS), ("new", 0.0)):
+        (folder / name).write_text("")
+        os.utime(folder / name, (time.time() - age,) * 2)
+    assert shared_folder() == folder and [path.name for path in folder.iterdir()] == ["new"]
+    folder.chmod(0o755)
+    assert shared_folder() is None
+
+
 def test_state_does_not_outlive_its_cells() -> None:
     worker = Worker()
     for batch in BATCHES:
@@ -164,10 +212,12 @@ def test_state_does_not_outlive_its_cells() -> None:
         ("piece", "missing"),
     ],
 )
-def test_damaged_state_is_refused_before_anything_is_written(part: str, damage: str) -> None:
+def test_damaged_state_is_refused_before_anything_is_written(
+    part: str, damage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     worker = Worker()
     worker.run(BATCHES[0])
-    streaming._warm.clear()
+    monkeypatch.setattr(streaming, "_warm", WarmFolds())
     held = worker.store.committed
     key = next(key for key in held if (key == "moment") == (part == "moment"))
     blob = held[key][0]

@@ -1,8 +1,7 @@
 """FOLD on Structured Streaming: one key a bucket, the entries of live cells in the state store.
 
 The state of a bucket is its *moment* (a small blob) and *pieces* (blobs of entries, deleted when their last cell has
-left). What is made from them is kept in the worker between micro-batches, under the token of the moment that it
-belongs to: a batch that failed, or ran elsewhere, leaves a token that no longer fits, and the bucket is made anew.
+left). What is made from them is kept warm between micro-batches, under the token of the moment that it belongs to.
 """
 
 import uuid
@@ -21,11 +20,12 @@ from joinfold.operators.fold import Fold, Moment
 from joinfold.operators.timeline import Clock, Occupancy
 from joinfold.runtime.handle import METRIC_COLUMNS, observed
 from joinfold.runtime.stages import NOTED, FoldStage
+from joinfold.runtime.warm import WarmFolds, shared_folder
 
 ENTRIES_PER_PIECE = 65_536
 ROWS = f"{NOTED}, {METRIC_COLUMNS}"
 
-_warm: dict[tuple[str, int], tuple[str, Fold]] = {}
+_warm = WarmFolds(shared_folder())
 
 
 class FoldProcessor(StatefulProcessor):
@@ -60,7 +60,7 @@ class FoldProcessor(StatefulProcessor):
         self._forget(facts, fold)
         facts |= {"token": uuid.uuid4().hex, "identity": self.stage.identity}
         self.moment.update((encode(_NO_ROWS, facts | _moment_facts(fold.moment)),))
-        _warm[self.run, bucket] = (facts["token"], fold)
+        _warm.keep(f"{self.run}-{bucket}", facts["token"], fold)
         yield _rows(noted, fold, len(answered.numbers), facts)
 
     def close(self) -> None:
@@ -75,8 +75,8 @@ class FoldProcessor(StatefulProcessor):
         if facts["identity"] != self.stage.identity:
             hint = "start the query that made it, with as many partitions, or use another checkpoint directory."
             raise EvaluationError("the checkpoint belongs to another query, or to another number of partitions", hint)
-        token, fold = _warm.pop((self.run, bucket), ("", None))
-        if fold is None or token != facts["token"]:
+        fold = _warm.take(f"{self.run}-{bucket}", facts["token"])
+        if fold is None:
             fold = self.stage.fold_for(bucket)
             for number, place, *_ in facts["pieces"]:
                 piece = self.pieces.getValue((number,))
