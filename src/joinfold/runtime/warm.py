@@ -87,10 +87,11 @@ def _write(folder: Path, name: str, token: str, fold: Fold) -> None:
     head = pickle.dumps((token, len(pickled), [len(part) for part in parts]))
     descriptor, path = tempfile.mkstemp(dir=folder)
     try:
+        contents: list[bytes | memoryview] = [len(head).to_bytes(_WORD, "little"), head, pickled, *parts]
         with open(descriptor, "wb") as file:
-            for part in (len(head).to_bytes(_WORD, "little"), head, pickled, *parts):
-                file.write(part)
-                file.write(bytes(-len(part) % _WORD))
+            for part in contents:
+                written = file.write(part)
+                file.write(bytes(-written % _WORD))
         os.replace(path, folder / name)
     except BaseException:
         os.unlink(path)
