@@ -1,0 +1,213 @@
+"""The live window of one input, in the order of a code: what an inequality or a band of the join needs of it.
+
+A payload, a row of integers with the number of rows first and of double-doubles, is at a *place*: (key, group, code).
+An entry of the other input has a key and a range of codes, and needs for every group of that key the sum of the
+payloads in the range. ``segment_trees`` gives it in O(log n), whatever the number of payloads in the range, and takes
+payloads in and out in O(log n).
+
+Such a tree does not grow. All places are sorted anew, with those that are new among them, when an entry comes whose
+place is not there, and those that nobody needs any more are left away. This costs O(n), so it has to be seldom: entries
+are known before they enter, and whoever knows them says so, once for many, with ``place``. A place is *waiting* from
+then until a payload is added there. Forgetting ``place``, or saying it twice, changes no answer.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from joinfold.kernels.compiling import Bytes, Doubles, Ids, Integers, readable, readable_ids
+from joinfold.kernels.identity import packed
+from joinfold.kernels.range_sums import RangeSums, sum_ranges
+from joinfold.kernels.segment_trees import (
+    DOUBTFUL,
+    LIVE,
+    WAITING,
+    change_leaves,
+    find_leaves,
+    merge_places,
+    move_leaves,
+    sum_nodes,
+)
+
+FEW = 1024  # leaves that are kept whether they are needed or not
+NOWHERE = np.zeros(0, np.int64)
+SPARSE = 4  # trees with fewer than one leaf in so many that is needed give memory back
+
+
+class OrderStatistics:
+    """Payloads of ``int_columns`` integers and ``dd_columns`` double-doubles by (key id, group id, code).
+
+    ``largest_magnitude`` int64[int_columns] is the largest |value| that the payloads of any place, or a sum of several
+    places, have ever had in each column, 2^63 − 1 if one was larger: below that, no integer here has ever wrapped.
+    ``groups`` is one more than the largest group id ever seen.
+    """
+
+    def __init__(self, int_columns: int, dd_columns: int) -> None:
+        assert int_columns >= 1, "the first integer is the number of rows"
+        self.largest_magnitude = np.zeros(int_columns, np.int64)
+        self.groups = 0
+        self._usage = np.zeros(3, np.int64)
+        self._first_segment, self._first_leaf = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        self._pairs, self._codes = NOWHERE, NOWHERE
+        self._allocate(0, int_columns, dd_columns)
+
+    def _allocate(self, leaves: int, int_columns: int, dd_columns: int) -> None:
+        self._ints = np.empty((2 * leaves, int_columns), np.int64)
+        self._dds = np.empty((2 * leaves, 3 * dd_columns))
+        self._doubts = np.empty((leaves, 2 * dd_columns))
+        self._waiting = np.empty(leaves, np.uint8)
+
+    @property
+    def live_entries(self) -> int:
+        """How many places have rows."""
+        return int(self._usage[LIVE])
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether a floating sum may be wrong by more than 1e-9 of its weight, because of what has left its place."""
+        return bool(self._usage[DOUBTFUL])
+
+    @property
+    def bytes_held(self) -> int:
+        """The memory of all arrays."""
+        return sum(array.nbytes for array in (*self._index, *self._payloads))
+
+    def place(self, kid: Ids, gid: Ids, code: Integers) -> None:
+        """Announce entries that will be added: kid, gid int32[n], code int64[n]; their places are kept until then.
+
+        Cost: O(log n) for each, and O(n) if one of the places is new.
+        """
+        kid, gid, code = readable_ids(kid), readable_ids(gid), readable(code, np.int64)
+        self.groups = max(self.groups, int(gid.max(initial=-1)) + 1)
+        leaves = np.empty(kid.size, np.int64)
+        find_leaves(kid, gid, code, *self._index, leaves)
+        self._waiting[leaves[leaves >= 0]] = 1
+        is_new = leaves < 0
+        if is_new.any():
+            self._sort_anew(packed(kid[is_new], gid[is_new]), code[is_new])
+        self._usage[WAITING] = np.count_nonzero(self._waiting)
+
+    def update(self, kid: Ids, gid: Ids, code: Integers, ints: Integers, dds: Doubles, sign: int) -> None:
+        """Add (sign 1) or subtract (−1) payloads at places kid, gid int32[n], code int64[n].
+
+        They are ints int64[n, I] and dds float64[n, 2·F]. Cost: O((I + F)·log n) for each, and what ``place`` costs if
+        one of the places is not there.
+        """
+        assert sign in (1, -1)
+        assert ints.shape == (len(kid), self._ints.shape[1]) and 3 * dds.shape[1] == 2 * self._dds.shape[1]
+        kid, gid, code = readable_ids(kid), readable_ids(gid), readable(code, np.int64)
+        ints, dds = readable(ints, np.int64), readable(dds, np.float64)
+        done = 0
+        while True:
+            done = change_leaves(
+                kid,
+                gid,
+                code,
+                ints,
+                dds,
+                sign,
+                *self._index,
+                *self._payloads,
+                self._usage,
+                self.largest_magnitude,
+                done,
+            )
+            if done == kid.size:
+                break
+            self.place(kid[done:], gid[done:], code[done:])
+        if len(self._waiting) > max(FEW, SPARSE * int(self._usage[LIVE] + self._usage[WAITING])):
+            self._sort_anew(NOWHERE, NOWHERE)
+
+    def ranges(self, kid: Ids, low: Integers, high: Integers, chunk: int = 65536) -> Iterator[RangeSums]:
+        """The sums of payloads with a code from low to high, both included: kid int32[n], low, high int64[n].
+
+        There is a row for each entry and group of its key, in this order, unless its number of rows is 0. Rows come in
+        pieces of at most ``chunk``; all have to be taken before the next update. Cost: O((I + F)·log n) for each entry
+        and group of its key.
+        """
+        assert chunk > 0
+        kid, low, high = readable_ids(kid), readable(low, np.int64), readable(high, np.int64)
+        columns, at = self._doubts.shape[1] // 2, np.zeros(2, np.int64)
+        room = min(chunk, self._groups_of(kid))
+        while at[0] < kid.size:
+            sums = RangeSums(
+                np.empty(room, np.int64),
+                np.empty(room, np.int32),
+                np.empty((room, self._ints.shape[1]), np.int64),
+                np.empty((room, 2 * columns)),
+                np.empty((room, columns)),
+            )
+            rows = sum_ranges(
+                kid,
+                low,
+                high,
+                *self._index,
+                self._ints,
+                self._dds,
+                self.largest_magnitude,
+                at,
+                sums.delta,
+                sums.group,
+                sums.ints,
+                sums.dds,
+                sums.weights,
+            )
+            if rows:
+                yield sums.first(rows)
+
+    @property
+    def _index(self) -> tuple[Integers, Integers, Integers, Integers]:
+        """What finds a leaf: first_segment, pairs, first_leaf, codes."""
+        return self._first_segment, self._pairs, self._first_leaf, self._codes
+
+    @property
+    def _payloads(self) -> tuple[Integers, Doubles, Doubles, Bytes]:
+        """What is known of nodes and leaves: ints, dds, doubts, waiting."""
+        return self._ints, self._dds, self._doubts, self._waiting
+
+    def _groups_of(self, kid: Ids) -> int:
+        """How many segments the keys have, and at least 1."""
+        known = kid[kid < len(self._first_segment) - 1]
+        return max(1, int((self._first_segment[known + 1] - self._first_segment[known]).sum()))
+
+    def _sort_anew(self, new_pairs: Integers, new_codes: Integers) -> None:
+        """Keep places with rows and those that wait, and have m new ones wait among them.
+
+        Cost: O(keys + (I + F)·leaves + m·log m).
+        """
+        node_of = _nodes_of_leaves(self._first_leaf)
+        kept = np.flatnonzero((self._ints[node_of, 0] != 0) | (self._waiting != 0))
+        new_pairs, new_codes = _ascending(new_pairs, new_codes)
+        old_pairs, old_codes = np.repeat(self._pairs, np.diff(self._first_leaf))[kept], self._codes[kept]
+        order = np.empty(len(kept) + len(new_pairs), np.int64)
+        merge_places(old_pairs, old_codes, new_pairs, new_codes, order)
+        pairs = np.concatenate([old_pairs, new_pairs])[order]
+        starts = np.flatnonzero(np.diff(pairs, prepend=-1))
+        keys = int(pairs[-1] >> 32) + 1 if len(pairs) else 0
+        self._pairs, self._codes = pairs[starts], np.concatenate([old_codes, new_codes])[order]
+        self._first_segment = np.searchsorted(self._pairs, np.arange(keys + 1) << 32)
+        self._first_leaf = np.append(starts, len(pairs))
+        before = self._payloads
+        self._allocate(len(pairs), self._ints.shape[1], self._doubts.shape[1] // 2)
+        move_leaves(
+            np.concatenate([kept, np.full(len(new_pairs), -1)])[order],
+            node_of,
+            *before,
+            _nodes_of_leaves(self._first_leaf),
+            *self._payloads,
+        )
+        sum_nodes(self._first_leaf, self._ints, self._dds, self.largest_magnitude)
+
+
+def _nodes_of_leaves(first_leaf: Integers) -> Integers:
+    """Where the leaves are among the nodes, int64[L]: n + i places behind 2·f, for leaf f + i of n. Cost: O(L)."""
+    return np.repeat(first_leaf[1:], np.diff(first_leaf)) + np.arange(first_leaf[-1])
+
+
+def _ascending(pairs: Integers, codes: Integers) -> tuple[Integers, Integers]:
+    """Places in order and without repetitions. Cost: O(n·log n)."""
+    order = np.lexsort((codes, pairs))
+    pairs, codes = pairs[order], codes[order]
+    is_first = np.ones(len(pairs), np.bool_)
+    is_first[1:] = (pairs[1:] != pairs[:-1]) | (codes[1:] != codes[:-1])
+    return pairs[is_first], codes[is_first]

@@ -1,0 +1,146 @@
+"""Sums of the leaves of ``segment_trees`` from one code to another, by entry and group.
+
+A range of leaves is cut into whole subtrees from below. A first leaf that is the right child of its parent stands
+alone, and so does a last one that is a left child; what is between them are whole parents, one level up::
+
+    node      4         5        [6]        7         a whole parent: 12 and 13
+    leaf    8   9    10  [11    12  13    14]  15     11 and 14 stand alone
+
+So at most two nodes are taken from each level, and none of them contains a leaf outside of the range.
+"""
+
+from dataclasses import dataclass
+
+from joinfold.kernels.compiling import Doubles, Ids, Integers, kernel, part
+from joinfold.kernels.double_double import add_dd
+from joinfold.kernels.segment_trees import added, first_from
+
+LOW_WORD = 0xFFFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class RangeSums:
+    """Sums over the ranges of entries: delta int64[m] is the entry, group int32[m] a group of its key.
+
+    The sums are ints int64[m, I], dds float64[m, 2·F] as hi, lo, hi, lo, …, and weights float64[m, F], which are Σ|x|.
+    """
+
+    delta: Integers
+    group: Ids
+    ints: Integers
+    dds: Doubles
+    weights: Doubles
+
+    def first(self, rows: int) -> "RangeSums":
+        """The first rows."""
+        return RangeSums(self.delta[:rows], self.group[:rows], self.ints[:rows], self.dds[:rows], self.weights[:rows])
+
+
+@kernel
+def sum_ranges(
+    kid: Ids,
+    low: Integers,
+    high: Integers,
+    first_segment: Integers,
+    pairs: Integers,
+    first_leaf: Integers,
+    codes: Integers,
+    ints: Integers,
+    dds: Doubles,
+    largest_magnitude: Integers,
+    at: Integers,
+    delta: Integers,
+    group: Ids,
+    sum_ints: Integers,
+    sum_dds: Doubles,
+    weights: Doubles,
+) -> int:
+    """Write the sums of leaves with codes from low to high, by entry and segment of its key, while there is room.
+
+    The rows are those of ``RangeSums``; gives how many there are. Goes on from at int64[2], which is the entry and how
+    many segments of its key are done, and leaves there how far it came. Cost: O((I + F)·log L) for each segment.
+    """
+    rows = 0
+    for entry in range(at[0], kid.size):
+        key = kid[entry]
+        if key + 1 < first_segment.size:
+            for segment in range(first_segment[key] + at[1], first_segment[key + 1]):
+                if rows == delta.size:
+                    at[0], at[1] = entry, segment - first_segment[key]
+                    return rows
+                first, end = first_leaf[segment], first_leaf[segment + 1]
+                begin = first_from(codes, first, end, low[entry], False)
+                stop = first_from(codes, begin, end, high[entry], True)
+                if begin == stop:
+                    continue
+                _sum_leaves(
+                    ints,
+                    dds,
+                    2 * first,
+                    end - 2 * first + begin,
+                    end - 2 * first + stop,
+                    largest_magnitude,
+                    sum_ints,
+                    sum_dds,
+                    weights,
+                    rows,
+                )
+                if sum_ints[rows, 0] != 0:
+                    delta[rows] = entry
+                    group[rows] = pairs[segment] & LOW_WORD
+                    rows += 1
+        at[1] = 0
+    at[0] = kid.size
+    return rows
+
+
+@part
+def _sum_leaves(
+    ints: Integers,
+    dds: Doubles,
+    start: int,
+    node: int,
+    stop: int,
+    largest_magnitude: Integers,
+    sum_ints: Integers,
+    sum_dds: Doubles,
+    weights: Doubles,
+    row: int,
+) -> None:
+    """Write the sum of the leaves that are nodes ``node`` to ``stop`` − 1 into a row. Cost: O((I + F)·log leaves)."""
+    sum_ints[row] = 0
+    sum_dds[row] = 0.0
+    weights[row] = 0.0
+    while node < stop:
+        # Both ends in one loop, so that adding is written, and compiled, once.
+        for alone in range(2):
+            if alone == 0:
+                taken, is_taken = node, node & 1
+            else:
+                taken, is_taken = stop - 1, stop & 1
+            if is_taken:
+                _add_node(ints, dds, start + taken, largest_magnitude, sum_ints, sum_dds, weights, row)
+        node = (node + 1) >> 1
+        stop >>= 1
+
+
+@part
+def _add_node(
+    ints: Integers,
+    dds: Doubles,
+    place: int,
+    largest_magnitude: Integers,
+    sum_ints: Integers,
+    sum_dds: Doubles,
+    weights: Doubles,
+    row: int,
+) -> None:
+    """Add a node to a row of sums. Cost: O(I + F)."""
+    for column in range(sum_ints.shape[1]):
+        sum_ints[row, column], magnitude = added(sum_ints[row, column], ints[place, column], 1)
+        largest_magnitude[column] = max(largest_magnitude[column], magnitude)
+    columns = weights.shape[1]
+    for column in range(columns):
+        hi, lo = 2 * column, 2 * column + 1
+        sum_dds[row, hi], sum_dds[row, lo] = add_dd(sum_dds[row, hi], sum_dds[row, lo], dds[place, hi], dds[place, lo])
+        weights[row, column] += dds[place, 2 * columns + column]

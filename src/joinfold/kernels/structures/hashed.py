@@ -1,0 +1,172 @@
+"""A hash index: the members of a bucket in a chain, in the order of arrival; a probe looks at one bucket.
+
+Keys are ids and may come in any pattern, so a bucket is found from the high bits of key × 2^64 / φ. Those are scaled to
+the number of buckets, which need not be a power of two.
+
+The number of buckets doubles when there are more than ``bucket_size`` members for each, and never halves. The chain of
+arrival has all members in the order that chains of buckets want them, so they are made anew in one walk.
+"""
+
+from typing import ClassVar
+
+import numpy as np
+
+from joinfold.kernels.compiling import Integers, kernel, part
+from joinfold.kernels.structures.members import (
+    CODE,
+    COLUMNS,
+    CURSOR,
+    DONE,
+    FOUND,
+    KEY,
+    LIVE,
+    NEWER,
+    NONE,
+    OLDEST,
+    TOUCHED,
+    Members,
+    Rows,
+    arrive,
+    depart,
+)
+from joinfold.kernels.structures.operations import INSERT, PROBE, Kinds
+
+BUCKET_OLDER, BUCKET_NEWER = COLUMNS, COLUMNS + 1
+FIRST, LAST = 0, 1
+
+FACTOR = -7046029254386353131  # 2^64 over the golden ratio; products wrap around
+HALF = 32
+LOW_HALF = 2**32 - 1
+UNLIMITED = np.iinfo(np.int64).max
+
+
+class Hashed(Members):
+    """Members in buckets by key: as many as ``buckets`` says, else enough for ``bucket_size`` members in each."""
+
+    needs_key: ClassVar[bool] = True
+    parameters: ClassVar[tuple[str, ...]] = ("bucket_size", "buckets")
+
+    def __init__(self, bucket_size: int = 10, buckets: int | None = None) -> None:
+        assert bucket_size > 0 and (buckets is None or buckets > 0)
+        super().__init__(COLUMNS + 2)
+        self.bucket_size = None if buckets is not None else bucket_size
+        self.buckets = np.full((buckets or 1, 2), NONE, np.int64)
+
+    @property
+    def bytes_held(self) -> int:
+        """The memory of all arrays."""
+        return super().bytes_held + self.buckets.nbytes
+
+    def _run(self, rows: Rows, probe: Integers, member: Integers) -> None:
+        room = UNLIMITED if self.bucket_size is None else self.bucket_size * len(self.buckets)
+        _run(*rows, self.members, self.state, self.buckets, room, probe, member)
+
+    def _make_room(self) -> None:
+        self.buckets = np.full((2 * len(self.buckets), 2), NONE, np.int64)
+        _fill_buckets(self.members, self.state, self.buckets)
+
+
+@kernel
+def _run(
+    kind: Kinds,
+    key: Integers,
+    low: Integers,
+    high: Integers,
+    member: Integers,
+    members: Integers,
+    state: Integers,
+    buckets: Integers,
+    room: int,
+    probes: Integers,
+    found: Integers,
+) -> None:
+    """Do operations (see ``members``) on buckets int64[B, 2] while there are at most ``room`` members.
+
+    Cost: O(1), for a probe O(members of its bucket).
+    """
+    while state[DONE] < kind.size:
+        row = state[DONE]
+        if kind[row] == PROBE:
+            _probe(members, state, buckets, row, key[row], low[row], high[row], probes, found)
+            if state[CURSOR] != NONE:
+                return
+        elif kind[row] == INSERT:
+            if state[LIVE] >= room:
+                return
+            arrive(members, state, member[row], key[row], low[row])
+            _append(members, buckets, member[row])
+        else:
+            _take_out(members, buckets, depart(members, state, kind[row], member[row]))
+        state[DONE] += 1
+
+
+@part
+def _probe(
+    members: Integers,
+    state: Integers,
+    buckets: Integers,
+    row: int,
+    key: int,
+    low: int,
+    high: int,
+    probes: Integers,
+    found: Integers,
+) -> None:
+    """Write matches from the cursor on, while there is place."""
+    cursor = buckets[_bucket_of(buckets, key), FIRST] if state[CURSOR] == NONE else state[CURSOR]
+    count, visited = state[FOUND], 0
+    while cursor != NONE and count < found.size:
+        if members[cursor, KEY] == key and low <= members[cursor, CODE] <= high:
+            probes[count] = row
+            found[count] = cursor
+            count += 1
+        cursor = members[cursor, BUCKET_NEWER]
+        visited += 1
+    state[CURSOR] = cursor
+    state[FOUND] = count
+    state[TOUCHED] += visited
+
+
+@part
+def _bucket_of(buckets: Integers, key: int) -> int:
+    bucket: int = ((key * FACTOR >> HALF) & LOW_HALF) * buckets.shape[0] >> HALF
+    return bucket
+
+
+@part
+def _append(members: Integers, buckets: Integers, member: int) -> None:
+    """Put a member at the new end of its bucket. Cost: O(1)."""
+    bucket = _bucket_of(buckets, members[member, KEY])
+    last = buckets[bucket, LAST]
+    members[member, BUCKET_OLDER] = last
+    members[member, BUCKET_NEWER] = NONE
+    if last == NONE:
+        buckets[bucket, FIRST] = member
+    else:
+        members[last, BUCKET_NEWER] = member
+    buckets[bucket, LAST] = member
+
+
+@part
+def _take_out(members: Integers, buckets: Integers, member: int) -> None:
+    """Take a member out of its bucket. Cost: O(1)."""
+    older, newer = members[member, BUCKET_OLDER], members[member, BUCKET_NEWER]
+    if older == NONE or newer == NONE:
+        bucket = _bucket_of(buckets, members[member, KEY])
+        if older == NONE:
+            buckets[bucket, FIRST] = newer
+        if newer == NONE:
+            buckets[bucket, LAST] = older
+    if older != NONE:
+        members[older, BUCKET_NEWER] = newer
+    if newer != NONE:
+        members[newer, BUCKET_OLDER] = older
+
+
+@kernel
+def _fill_buckets(members: Integers, state: Integers, buckets: Integers) -> None:
+    """Put all members into empty buckets, the oldest first. Cost: O(members)."""
+    member = state[OLDEST]
+    while member != NONE:
+        _append(members, buckets, member)
+        member = members[member, NEWER]

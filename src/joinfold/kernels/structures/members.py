@@ -1,0 +1,163 @@
+"""The members of a window in the order of their arrival: what every structure has, and how each one is run.
+
+A row of ``members`` int64[room, columns] belongs to each number of a member::
+
+    KEY   CODE   OLDER   NEWER   columns of the structure
+                   │       └───▶ the member that arrived next, NONE if it is the newest
+                   └───────────▶ the one before, NONE if it is the oldest, ABSENT if the member is not there
+
+``state`` int64[STATES] has the ends of this chain, the counters, and where a kernel stopped: it does operations until
+it has filled a chunk with matches, even in the middle of a probe, or until its structure has no room.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+
+from joinfold.kernels.compiling import Integers, part, readable
+from joinfold.kernels.structures.operations import CHUNK, EXPIRE, Kinds, Matches, Operations
+
+KEY, CODE, OLDER, NEWER = 0, 1, 2, 3
+COLUMNS = 4
+NONE, ABSENT = -1, -2
+
+OLDEST, NEWEST, LIVE, TOUCHED = 0, 1, 2, 3
+DONE = 4  # operations that are done
+FOUND = 5  # matches that are written
+CURSOR, POSITION = 6, 7  # where the probe that is under way goes on, NONE if there is none; of what, is the structure's
+ROOT, LEVELS = 8, 9  # of trees
+STATES = 10
+
+Rows: TypeAlias = tuple[Kinds, Integers, Integers, Integers, Integers]
+"""The columns of operations, as kernels read them."""
+
+
+class Members(ABC):
+    """The chain of arrival. A structure adds ``_run`` and, if it can be full, ``_make_room``.
+
+    Memory follows the largest number of members that was ever there at once; none is given back.
+    """
+
+    needs_key: ClassVar[bool] = False
+    parameters: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, columns: int = COLUMNS) -> None:
+        self.members = np.empty((0, columns), np.int64)
+        self.state = np.zeros(STATES, np.int64)
+        self.state[[OLDEST, NEWEST, CURSOR]] = NONE
+        self._running = False
+
+    def __len__(self) -> int:
+        return int(self.state[LIVE])
+
+    @property
+    def oldest(self) -> int:
+        """The member that arrived first of those that are there, −1 if there is none. Cost: O(1)."""
+        return int(self.state[OLDEST])
+
+    @property
+    def touched(self) -> int:
+        """How many members were looked at so far, also as entries of nodes; one for each that enters or leaves."""
+        return int(self.state[TOUCHED])
+
+    @property
+    def bytes_held(self) -> int:
+        """The memory of all arrays."""
+        return self.members.nbytes + self.state.nbytes
+
+    def matches(self, operations: Operations, chunk: int = CHUNK) -> Iterator[Matches]:
+        """Do the operations; what their probes find, in chunks of 1 to ``chunk``. Must be read to the end.
+
+        Memory: O(chunk), however many a single probe finds.
+        """
+        assert chunk > 0
+        assert not self._running, "the matches of the operations before were not read to the end"
+        self._running = True
+        self._cover(operations.largest_member() + 1)
+        rows = (
+            readable(operations.kind, np.int8),
+            readable(operations.key, np.int64),  # as in members, so that no kernel is compiled twice
+            readable(operations.low, np.int64),
+            readable(operations.high, np.int64),
+            readable(operations.member, np.int64),
+        )
+        probe, member = np.empty(chunk, np.int64), np.empty(chunk, np.int64)
+        self.state[DONE] = 0
+        while self.state[DONE] < len(operations):
+            self.state[FOUND] = 0
+            self._run(rows, probe, member)
+            found = int(self.state[FOUND])
+            if found > 0:
+                yield Matches(probe[:found].copy(), member[:found].copy())
+            if found < chunk and self.state[DONE] < len(operations):
+                self._make_room()
+        self._running = False
+
+    def apply(self, operations: Operations) -> Matches:
+        """Do the operations; all that their probes find."""
+        found = [Matches(np.empty(0, np.int64), np.empty(0, np.int64)), *self.matches(operations)]
+        return Matches(
+            np.concatenate([matches.probe for matches in found]), np.concatenate([matches.member for matches in found])
+        )
+
+    @abstractmethod
+    def _run(self, rows: Rows, probe: Integers, member: Integers) -> None:
+        """Do operations from state[DONE] on, and write what they match behind the state[FOUND] that are written.
+
+        If there is still place for matches and not all is done, then there was no room.
+        """
+
+    def _make_room(self) -> None:
+        """Make sure that the next operation has room."""
+        raise AssertionError("a structure that stops for room can make some")
+
+    def _cover(self, members: int) -> None:
+        """Have a row for each of so many members. Cost: O(1), seldom O(members): room doubles."""
+        if members > len(self.members):
+            longer = np.empty((max(members, 2 * len(self.members)), self.members.shape[1]), np.int64)
+            longer[: len(self.members)] = self.members
+            longer[len(self.members) :, OLDER] = ABSENT
+            self.members = longer
+
+
+@part
+def arrive(members: Integers, state: Integers, member: int, key: int, code: int) -> None:
+    """Put a member at the new end of the chain. Cost: O(1)."""
+    assert members[member, OLDER] == ABSENT, "a member that is there cannot be inserted"
+    newest = state[NEWEST]
+    members[member, KEY] = key
+    members[member, CODE] = code
+    members[member, OLDER] = newest
+    members[member, NEWER] = NONE
+    if newest == NONE:
+        state[OLDEST] = member
+    else:
+        members[newest, NEWER] = member
+    state[NEWEST] = member
+    state[LIVE] += 1
+    state[TOUCHED] += 1
+
+
+@part
+def depart(members: Integers, state: Integers, kind: int, named: int) -> int:
+    """Take out of the chain the oldest member (EXPIRE) or the one that is named; which it was. Cost: O(1).
+
+    Its key and code stay until another one has its number.
+    """
+    member: int = state[OLDEST] if kind == EXPIRE else named
+    assert member != NONE and members[member, OLDER] != ABSENT, "a member that is not there cannot leave"
+    older, newer = members[member, OLDER], members[member, NEWER]
+    if older == NONE:
+        state[OLDEST] = newer
+    else:
+        members[older, NEWER] = newer
+    if newer == NONE:
+        state[NEWEST] = older
+    else:
+        members[newer, OLDER] = older
+    members[member, OLDER] = ABSENT
+    state[LIVE] -= 1
+    state[TOUCHED] += 1
+    return member
