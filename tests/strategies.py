@@ -202,6 +202,7 @@ def conditions(draw: st.DrawFn, aliases: list[str]) -> str:
                 f"{alias}.v % 3 = {other}.w",
                 f"COALESCE({alias}.w, 0) <> {other}.w",
                 f"LENGTH({alias}.j) = 1",
+                "1 = 1",
                 f"{alias}.v BETWEEN {other}.w - 2 AND {other}.w + 2",
             ]
         )

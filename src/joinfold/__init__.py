@@ -18,6 +18,7 @@ from joinfold.measures import (
     var_pop,
     var_samp,
 )
+from joinfold.planner.forcing import Plan
 from joinfold.query import Query
 from joinfold.session import Session
 
@@ -26,6 +27,7 @@ __all__ = [
     "EvaluationError",
     "JoinfoldError",
     "Measure",
+    "Plan",
     "Query",
     "QueryError",
     "RunError",

@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from joinfold.errors import EvaluationError, JoinfoldError, RunError, UsageError
 from joinfold.live.columns import default_time, parquet_schema
+from joinfold.planner.forcing import Plan
 from joinfold.session import Session, schema_of
 from joinfold.types import Schema
 from joinfold.workloads import PRESETS, WORKLOADS
@@ -53,6 +54,9 @@ def print_line(text: str) -> None:
     sys.stdout.flush()
 
 
+PLAN_HELP = "How to run it, such as 'method=tc; early=a; index=a hash, b btree; order=b, a'."
+
+
 @app.callback()
 def _joinfold() -> None:
     """Makes every function below a subcommand, even while there are few."""
@@ -77,6 +81,7 @@ def explain(
     stage: Annotated[
         str, typer.Option("--stage", help="What to show: logical, what it means; physical, how it runs.")
     ] = "logical",
+    plan: Annotated[str | None, typer.Option("--plan", help=PLAN_HELP)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print canonical SQL, schema and tree as JSON.")] = False,
 ) -> None:
     """Show what a query means, as a small tree."""
@@ -89,7 +94,7 @@ def explain(
         session.table(*_named_schema(entry, "--table"))
     if times:
         raise UsageError(f"--time names '{next(iter(times))}', which is not a stream", "give it with --stream.")
-    bound = session.sql(_query_text(query))
+    bound = session.sql(_query_text(query), None if plan is None else Plan.parse(plan))
     if as_json:
         columns = [{"name": field.name, "type": str(field.type)} for field in bound.schema]
         print_line(json.dumps({"sql": bound.to_sql(), "schema": columns, "tree": bound.explain(stage)}, indent=2))
@@ -199,6 +204,7 @@ def run(
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="The same as --trigger available.")] = False,
     partitions: Annotated[int | None, typer.Option(min=1, help="Into how many parts the state is cut.")] = None,
+    plan: Annotated[str | None, typer.Option("--plan", help=PLAN_HELP)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print each answer as a JSON object on its line.")] = False,
 ) -> None:
     """Run a query over streams, until it ends or Ctrl-C stops it."""
@@ -225,6 +231,7 @@ def run(
         "available" if once else trigger,
         partitions,
         as_json,
+        None if plan is None else Plan.parse(plan),
     )
     run_query(settings, Console(stderr=True), print_line)
 

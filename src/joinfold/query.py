@@ -8,11 +8,13 @@ import pyarrow as pa
 
 from joinfold.dialect import ParsedQuery, bind
 from joinfold.errors import UsageError
+from joinfold.inprocess import InProcessRun, run_in_process
 from joinfold.logical.query import LogicalQuery, Source
 from joinfold.logical.sql import query_text
 from joinfold.logical.tree import query_tree
 from joinfold.planner.explain import plan_tree
 from joinfold.planner.folding import plan_fold
+from joinfold.planner.forcing import Plan
 from joinfold.planner.plan import PhysicalPlan
 from joinfold.types import Schema
 
@@ -34,14 +36,20 @@ class Data(Protocol):
     def frame(self, name: str) -> "DataFrame":
         """The DataFrame of a stream or relation."""
 
+    def rows(self, name: str) -> pa.Table | pa.RecordBatch:
+        """The Arrow table of a stream or relation; raises `UsageError` where it is something else."""
+
 
 class Query:
     """What a user holds: the logical query, its canonical text and its plans."""
 
-    def __init__(self, parsed: ParsedQuery, catalog: Mapping[str, Source], data: Data) -> None:
+    def __init__(
+        self, parsed: ParsedQuery, catalog: Mapping[str, Source], data: Data, forced: Plan | None = None
+    ) -> None:
         self._parsed = parsed
         self._catalog = catalog
         self._data = data
+        self._forced = forced
 
     def __repr__(self) -> str:
         return f"<joinfold.Query {' '.join(self.to_sql().split())}>"
@@ -82,6 +90,18 @@ class Query:
             raise UsageError("collect runs bounded inputs to the end, and this query reads a stream", "use start.")
         return frame.toArrow()
 
+    def run_in_process(
+        self, data: Mapping[str, pa.Table | pa.RecordBatch] | None = None, rows_per_step: int | None = None
+    ) -> InProcessRun:
+        """The answers over bounded Arrow tables and what they cost, without Spark; timestamps are read in UTC.
+
+        ``data`` has the rows of each stream by its name; without it, they are those that the session has. With
+        ``rows_per_step`` that many rows are fed at a time, in order of event time; else all at once.
+        """
+        if data is None:
+            data = {input_.source.name: self._data.rows(input_.source.name) for input_ in self.logical.inputs}
+        return run_in_process(self.plan, data, rows_per_step)
+
     def start(
         self,
         sink: "str | Callable[[pa.Table, int], None]",
@@ -110,7 +130,7 @@ class Query:
     @cached_property
     def plan(self) -> PhysicalPlan:
         """How the query runs; raises `QueryError` for what no engine runs yet."""
-        return plan_fold(self.logical)
+        return plan_fold(self.logical, self._forced)
 
     def _frame(self, partitions: int) -> "DataFrame":
         from joinfold.runtime.engine import run

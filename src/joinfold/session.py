@@ -11,6 +11,7 @@ from joinfold.dialect import parse, read_schema
 from joinfold.errors import UnknownNameError, UsageError, suggestion
 from joinfold.logical.query import Source
 from joinfold.names import find_name
+from joinfold.planner.forcing import Plan
 from joinfold.query import Query
 from joinfold.timetext import duration_us
 from joinfold.types import TIMESTAMP, TIMESTAMP_NTZ, Schema
@@ -51,10 +52,15 @@ class Session:
         """Registers a relation: the same at every instant, joined without a window."""
         self._register(Source(name, schema_of(source), False), source)
 
-    def sql(self, text: str) -> Query:
-        """Parses and binds a query; raises `QueryError` with the place of what is wrong."""
-        query = Query(parse(text), dict(self._catalog), self)
+    def sql(self, text: str, plan: Plan | None = None) -> Query:
+        """Parses and binds a query; raises `QueryError` with the place of what is wrong.
+
+        ``plan`` forces how it runs, whatever OPTION says; raises `QueryError` where that cannot be.
+        """
+        query = Query(parse(text), dict(self._catalog), self, plan)
         query.logical  # noqa: B018 - binding now, so that a mistake shows here
+        if plan is not None:
+            query.plan  # noqa: B018 - the same for the plan
         return query
 
     def __getitem__(self, name: str) -> Builder:
@@ -68,6 +74,16 @@ class Session:
         from joinfold.runtime.schema import to_frame
 
         return to_frame(self.spark, self._data[name], self._catalog[name])
+
+    def rows(self, name: str) -> pa.Table | pa.RecordBatch:
+        """The Arrow table of a registered stream or relation; raises `UsageError` where it is something else."""
+        data = self._data[name]
+        if isinstance(data, pa.Table | pa.RecordBatch):
+            return data
+        is_schema = isinstance(data, Schema | pa.Schema | str)
+        how = "by its schema alone" if is_schema else f"as a {type(data).__name__} of Spark"
+        hint = f"register a pyarrow Table, or give run_in_process(data={{'{name}': …}}) one."
+        raise UsageError(f"'{name}' is registered {how}, and only Arrow tables run in process", hint)
 
     def _register(self, source: Source, data: Any) -> None:
         if not all(part.strip() for part in source.name.split(".")):

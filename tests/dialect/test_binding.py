@@ -217,16 +217,17 @@ def test_a_third_bound_stays_an_inequality(session: Session) -> None:
 
 def test_the_residual_looks_at_whole_combinations(session: Session) -> None:
     found = graph(session, "a.k = b.k AND (a.x = b.x OR a.y > b.y) AND a.k <> b.x AND a.s LIKE b.s AND 1 < 2")
-    assert texts(found.residual) == ["a.x = b.x OR a.y > b.y", "a.k <> b.x", "a.s LIKE b.s", "1 < 2"]
+    assert texts(found.residual) == ["a.x = b.x OR a.y > b.y", "a.k <> b.x", "a.s LIKE b.s"]
 
 
 def test_filters_belong_to_their_input(session: Session) -> None:
     query = session.sql(
         "SELECT COUNT(*) FROM a [1 MINUTE], b [1 MINUTE] "
-        "WHERE (a.k = b.k AND (a.x > 5 AND b.s IN ('u', 'v'))) AND NOT a.y IS NULL AND (a.x > 1 OR a.x < 0)"
+        "WHERE (a.k = b.k AND (a.x > 5 AND b.s IN ('u', 'v'))) AND NOT a.y IS NULL AND (a.x > 1 OR a.x < 0) "
+        "AND 1 < 2"
     ).logical
-    assert texts(query.filters("a")) == ["a.x > 5", "NOT a.y IS NULL", "a.x > 1 OR a.x < 0"]
-    assert texts(query.filters("b")) == ["b.s IN ('u', 'v')"]
+    assert texts(query.filters("a")) == ["a.x > 5", "NOT a.y IS NULL", "a.x > 1 OR a.x < 0", "1 < 2"]
+    assert texts(query.filters("b")) == ["b.s IN ('u', 'v')", "1 < 2"]
     assert query.columns_read("a") == ("k", "x", "y")
     assert query.columns_read("b") == ("k", "s")
 
@@ -634,3 +635,21 @@ def test_clocks_that_cannot_be_compared_meet_by_window_id_alone() -> None:
     ]
     counted = session.sql("SELECT COUNT(*) AS n FROM b [TUMBLE 10 MICROSECOND]")
     assert str(counted.schema.fields[0].type) == "BIGINT"
+
+
+@pytest.mark.parametrize(
+    ("select", "reads"),
+    [
+        ("COUNT(*)", False),
+        ("MAX(a.ts)", False),
+        ("HOUR(MAX(a.ts))", True),
+        ("COUNT(*) FILTER (WHERE DATE_TRUNC('DAY', a.ts) < a.ts)", True),
+        ("MAX(CAST(a.ts AS STRING))", True),
+        ("MIN(CAST(a.s AS TIMESTAMP))", True),
+        ("MAX(a.ts + INTERVAL 1 DAY)", True),
+        ("MAX(a.x + 1)", False),
+    ],
+)
+def test_which_queries_depend_on_the_time_zone(session: Session, select: str, reads: bool) -> None:
+    assert session.sql(f"SELECT {select} FROM a [1 MINUTE]").logical.reads_zone == reads
+    assert session.sql(f"SELECT COUNT(*) FROM a [1 MINUTE] HAVING {select} IS NULL").logical.reads_zone == reads

@@ -150,15 +150,17 @@ def test_answers_of_another_run_are_not_mixed_with_new_ones(run: Run, building: 
     assert f"the folder '{tmp_path / 'out'}' holds the answers of another run" in result.error
 
 
-def test_ctrl_c_stops_and_a_second_start_goes_on(spark: Any, building: Path, tmp_path: Path) -> None:
-    """Real processes: the first is interrupted after half of the files, the second finds all of them."""
+def test_ctrl_c_stops_and_a_second_start_goes_on(run: Run, spark: Any, building: Path, tmp_path: Path) -> None:
+    """A process is interrupted after half of the files; another one, this, finds all of them."""
     for name in ("temperature", "smoke"):
         (tmp_path / name).mkdir()
     rows = {name: parquet.read_table(building / name) for name in ("temperature", "smoke")}
     for name, table in rows.items():
         parquet.write_table(table.slice(0, 5000), tmp_path / name / "1.parquet")
-    command = [JOINFOLD, "run", QUERY, *streams(tmp_path), f"--checkpoint={tmp_path / 'checkpoint'}", "--json"]
-    first = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    arguments = ["run", QUERY, *streams(tmp_path), f"--checkpoint={tmp_path / 'checkpoint'}", "--json"]
+    first = subprocess.Popen(
+        [JOINFOLD, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     assert first.stderr is not None
     while "answered" not in first.stderr.readline():  # a micro-batch that is not committed would be answered again
         assert first.poll() is None
@@ -168,9 +170,9 @@ def test_ctrl_c_stops_and_a_second_start_goes_on(spark: Any, building: Path, tmp
     assert error.splitlines()[-1] == "stopped; start again with the same --checkpoint to go on"
     for name, table in rows.items():
         parquet.write_table(table.slice(5000), tmp_path / name / "2.parquet")
-    second = subprocess.run([*command, "--once"], capture_output=True, text=True, check=False)
-    assert second.returncode == 0
-    assert "10,000 rows (5,000 of a, 5,000 of b)" in second.stderr
+    second = run(*arguments, "--once")
+    assert second.status == 0
+    assert "10,000 rows (5,000 of a, 5,000 of b)" in second.error
     session = Session(spark)
     for name, table in rows.items():
         session.stream(name, table, time="ts")
@@ -179,7 +181,7 @@ def test_ctrl_c_stops_and_a_second_start_goes_on(spark: Any, building: Path, tmp
         for row in session.sql(QUERY).collect().to_pylist()
         if row["instant"].minute <= 33 and row["instant"].hour == 0  # where the streams' last watermark is
     ]
-    answers = [tuple(json.loads(line).values()) for line in (output + second.stdout).splitlines()]
+    answers = [tuple(json.loads(line).values()) for line in (output + second.output).splitlines()]
     assert 0 < len(output.splitlines()) < len(answers)
     assert sorted(answers) == sorted(expected)
 

@@ -1,15 +1,18 @@
-"""A query over streams `a` and `b`, on the machine without Spark and by the definition."""
+"""A query over streams `a` and `b`, in process and by the definition, with rows as the definition has them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from joinfold.dialect import bind, parse, read_schema
+from joinfold.inprocess import InProcess
 from joinfold.logical.query import Source
 from joinfold.planner.folding import plan_fold
 from joinfold.planner.plan import PhysicalPlan
 from joinfold.reference import naive
+from joinfold.reference.rows import from_arrow, to_arrow
 from joinfold.reference.streaming import stream
-from tests.machine import Machine
 from tests.strategies import assert_same_answers
 
 Row = dict[str, Any]
@@ -27,11 +30,29 @@ def rows(values: Iterable[Any], column: str = "v", start: int = 0, **same: Any) 
     return [{"ts": start + place, **same, column: value} for place, value in enumerate(values)]
 
 
+def tables_of(plan: PhysicalPlan, data: Mapping[str, Sequence[Row]]) -> dict[str, pa.Table]:
+    """The rows of the plan's streams, each in the types of its stream."""
+    sources = {frame.input.source.name: frame.input.source for frame in plan.frames}
+    return {name: to_arrow(data[name], source.schema) for name, source in sources.items() if name in data}
+
+
+def tuples(table: pa.Table) -> Answers:
+    return [tuple(row.values()) for row in from_arrow(table)]
+
+
+def feed(machine: InProcess, data: Mapping[str, Sequence[Row]]) -> list[list[tuple[int, pa.RecordBatch]]]:
+    return machine.feed(tables_of(machine.plan, data))
+
+
+def answer(machine: InProcess, to_the_end: bool = False) -> Answers:
+    return tuples(machine.answer(to_the_end))
+
+
 def answered(text: str, schema: str, data: Data, buckets: int = 3) -> Answers:
-    """What the machine answers when it is given everything at once."""
-    machine = Machine(plan_of(text, schema), buckets)
-    machine.feed(data)
-    return machine.answer(to_the_end=True)
+    """What is answered when everything is there at once."""
+    machine = InProcess(plan_of(text, schema), buckets)
+    feed(machine, data)
+    return answer(machine, to_the_end=True)
 
 
 def check(text: str, schema: str, data: Data, buckets: int = 3, tolerance: float = 1e-9) -> Answers:
@@ -44,10 +65,10 @@ def check(text: str, schema: str, data: Data, buckets: int = 3, tolerance: float
 def check_stream(text: str, schema: str, batches: Sequence[Data], buckets: int = 2, delay_us: int = 0) -> Answers:
     """The answers of a streaming run, which are those of the definition, as is what was late."""
     plan = plan_of(text, schema, delay_us)
-    machine, found = Machine(plan, buckets), []
+    machine, found = InProcess(plan, buckets), []
     for batch in batches:
-        machine.feed(batch)
-        found += machine.answer()
+        feed(machine, batch)
+        found += answer(machine)
     expected = stream(plan.query, batches)
     assert_same_answers(expected.answers, found)
     assert machine.late == expected.late

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from numpy.typing import NDArray
 
+from joinfold.inprocess import InProcess
 from joinfold.operators.fold import Cells, Fold
 from joinfold.operators.pack import pack
 from joinfold.timetext import timestamp_text
-from tests.machine import Machine
-from tests.operators.runs import Answers, Data, check, check_stream, plan_of
+from tests.operators.runs import Data, answered, check, check_stream, plan_of, tuples
 
 HOUR = 3_600_000_000
 DAY = 24 * HOUR
@@ -72,7 +73,7 @@ def test_streams_that_are_empty_late_or_over(make: Callable[[int], Data], start:
     text = f"{SELECT} FROM a [2 HOUR SLIDE 12 HOUR], b [3 HOUR SLIDE 1 HOUR] WHERE a.k = b.k EMIT EVERY 1 DAY"
     check(text, SCHEMA, data)
     text = f"{SELECT} FROM a [2 HOUR SLIDE 2 HOUR], b [1 DAY SLIDE 1 DAY] WHERE a.k = b.k"
-    found = _answered(text, data)
+    found = answered(text, SCHEMA, data)
     assert len(found) < 40  # a gap costs one empty answer, however long it is
     halves: list[Data] = [{}, {}]
     for name, rows in data.items():
@@ -82,39 +83,29 @@ def test_streams_that_are_empty_late_or_over(make: Callable[[int], Data], start:
     check_stream(text, SCHEMA, halves)
 
 
-def _answered(text: str, data: Data) -> Answers:
-    machine = Machine(plan_of(text, SCHEMA), 2)
-    machine.feed(data)
-    return machine.answer(to_the_end=True)
-
-
 def test_the_first_and_the_last_year() -> None:
     first, last = -62_135_596_800_000_000, 253_402_300_799_999_999
     assert (timestamp_text(first)[:4], timestamp_text(last)[:4]) == ("0001", "9999")
     text = f"{SELECT} FROM a [2 DAY SLIDE 1 DAY], b [UNBOUNDED] WHERE a.k = b.k"
-    found = _answered(text, {"a": at(first, last), "b": at(first, last)})
+    found = answered(text, SCHEMA, {"a": at(first, last), "b": at(first, last)})
     assert [row[1] for row in found] == [1, 1, 0, 2, 2, 0]
 
 
 # --- large and small cells ----------------------------------------------------------------------------------------
 
 
-def frames(machine: Machine, ts: Any, keys: Any) -> None:
-    """A batch of the same rows for every input, without going through the definition's evaluation."""
-    for place, frame in enumerate(machine.plan.frames):
-        columns = {"ts": pa.array(ts, pa.timestamp("us", tz="UTC"))}
-        for name, expression in frame.columns:
-            values = keys if name.startswith("k") else np.ones(len(ts), np.int64)
-            columns[name] = pa.array(values.astype(np.int32 if str(expression.type) == "INT" else np.int64))
-        blobs = [blob for _, blob in pack(machine.plan.layout, place, (0,), pa.RecordBatch.from_pydict(columns))]
-        machine.folds[0].absorb(blobs)
+def same_rows(times: NDArray[np.int64], keys: NDArray[np.int64]) -> dict[str, pa.Table]:
+    """Both streams with the same rows."""
+    ts = pa.array(times, pa.timestamp("us", tz="UTC"))
+    table = pa.table({"ts": ts, "k": pa.array(keys, pa.int32()), "v": np.ones(len(times), np.int64)})
+    return {"a": table, "b": table}
 
 
 def test_a_million_rows_in_one_cell() -> None:
     text = "SELECT COUNT(*) AS n, SUM(a.v) AS s FROM a [TUMBLE 1 HOUR], b [TUMBLE 1 HOUR] WHERE a.k = b.k"
-    machine = Machine(plan_of(text, SCHEMA), 1)
-    frames(machine, np.arange(10**6), np.zeros(10**6))
-    assert machine.answer(to_the_end=True)[0] == (HOUR, 10**12, 10**12)
+    machine = InProcess(plan_of(text, SCHEMA))
+    machine.feed(same_rows(np.arange(10**6), np.zeros(10**6, np.int64)))
+    assert tuples(machine.answer(to_the_end=True))[0] == (HOUR, 10**12, 10**12)
 
 
 @pytest.mark.parametrize("size", [6, 600])
@@ -122,14 +113,15 @@ def test_a_move_costs_what_enters_and_leaves(size: int) -> None:
     """A row in each cell: the time for a move does not grow with the number of cells in the window."""
     window = f"[{size} MICROSECOND SLIDE 1 MICROSECOND]"
     text = f"SELECT COUNT(*) AS n FROM a {window}, b {window} WHERE a.k = b.k"
-    machine = Machine(plan_of(text, SCHEMA), 1)
+    machine = InProcess(plan_of(text, SCHEMA))
     spent = []
     for start in range(0, 4000, 1000):
-        frames(machine, np.arange(start, start + 1000), np.arange(1000) % 10)
+        machine.feed(same_rows(np.arange(start, start + 1000), np.arange(1000) % 10))
         before = time.process_time()
-        assert len(machine.answer()) >= 999
+        assert machine.answer().num_rows >= 999
         spent.append(time.process_time() - before)
-    assert max(len(cells) for cells in machine.folds[0].cells) <= size + 1
+    (fold,) = machine.folds
+    assert isinstance(fold, Fold) and max(len(cells) for cells in fold.cells) <= size + 1
     assert min(spent) < 2.0  # 0.2 s when it was written, either way
 
 

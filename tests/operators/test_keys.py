@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from joinfold.inprocess import InProcess
+from joinfold.inprocess.frames import frame_batch
 from joinfold.operators.fold import Fold
 from joinfold.operators.identities import RowIds
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.values import identity_codes, in_utc, stable_hash
 from joinfold.planner.plan import PhysicalPlan
-from tests.machine import Machine, frame_batch
-from tests.operators.runs import Data, check, check_stream, plan_of
+from tests.operators.runs import Data, answer, check, check_stream, feed, plan_of, tables_of
 
 WINDOW = "[20 MICROSECOND SLIDE 3 MICROSECOND]"
 
@@ -81,7 +82,8 @@ def test_keys_of_several_columns_with_nulls_in_each() -> None:
 @pytest.mark.parametrize("type_", sorted(VALUES))
 def test_a_hash_is_the_same_in_every_batch(type_: str) -> None:
     """It decides the bucket, so −0.0 and 0.0, and values in other batches, must agree; NULL is a group too."""
-    columns = [frame_batch(frame, data_of(type_)["a"]).column("k0_0") for frame in keyed(type_).frames[:1]]
+    plan = keyed(type_)
+    columns = [frame_batch(plan.frames[0], tables_of(plan, data_of(type_))["a"]).column("k0_0")]
     together = stable_hash(columns)
     alone = [stable_hash([columns[0].slice(place, 1)])[0] for place in range(len(together))]
     assert together.tolist() == alone
@@ -163,25 +165,18 @@ def test_a_bucket_does_not_remember_keys_for_ever(monkeypatch: pytest.MonkeyPatc
     rows = [{"ts": ts, "k": ts // 3, "g": f"g{ts}", "v": ts} for ts in range(1500)]
     batches = [dict.fromkeys(("a", "b"), rows[start : start + 30]) for start in range(0, 1500, 30)]
     plan = plan_of(text, "k BIGINT, g STRING, v INT")
-    machine = Machine(plan, 1)
+    machine = InProcess(plan)
     for batch in batches:
-        machine.feed(batch)
-        machine.answer()
+        feed(machine, batch)
+        answer(machine)
     live = machine.folds[0].live
-    kept = [
-        len(live.keys),
-        len(live.groups[0]),
-        len(live.totals.pairs),
-        live.stairs[0].labelled,
-        live.totals.totals.groups,
-    ]
-    assert max(kept) < 800
+    assert max(live.vocabulary.given, live.windows.totals.given, live.windows.totals.totals.groups) < 800
     check_stream(text, "k BIGINT, g STRING, v INT", batches[:8])
 
 
 @pytest.mark.parametrize("emit", ["", "EMIT ON ARRIVAL"])
 def test_a_bucket_that_is_made_anew_all_the_time_answers_the_same(emit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("joinfold.operators.live.Live.is_worn", True)
+    monkeypatch.setattr("joinfold.operators.fused.Fused.is_worn", True)
     monkeypatch.setattr("joinfold.operators.live.Live.is_outgrown", lambda live, entries: True)
     window = "[9 MICROSECOND]" if emit else "[9 MICROSECOND SLIDE 2 MICROSECOND]"
     text = (

@@ -7,20 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joinfold.errors import QueryError
+from joinfold.inprocess import InProcess
+from joinfold.operators.bucket import Bucket
 from joinfold.operators.codec import decode, encode
-from joinfold.operators.fold import Fold
 from joinfold.planner.folding import plan_fold
 from joinfold.planner.plan import PhysicalPlan
 from joinfold.reference import naive
 from joinfold.reference.streaming import stream
-from tests.machine import Machine
+from tests.operators.runs import answer, feed, plan_of
 from tests.strategies import Case, assert_same_answers, cases
 
 RUNS = ("default", "slide", "every", "trigger", "full", "arrival")
 
 
 def keys(left: str, right: str) -> st.SearchStrategy[str]:
-    """Joins by equality, which is what the machine runs."""
+    """Joins by equality."""
     return st.sampled_from(
         [
             f"{left}.k = {right}.k",
@@ -47,9 +48,9 @@ def planned(case: Case) -> PhysicalPlan | None:
 def test_bounded_runs_answer_as_defined(case: Case, buckets: int) -> None:
     plan = planned(case)
     if plan is not None:
-        machine = Machine(plan, buckets)
-        machine.feed(case.data)
-        assert_same_answers(naive.answers(plan.query, case.data), machine.answer(to_the_end=True))
+        machine = InProcess(plan, buckets)
+        feed(machine, case.data)
+        assert_same_answers(naive.answers(plan.query, case.data), answer(machine, to_the_end=True))
 
 
 @given(case=runnable, buckets=st.integers(1, 3), data=st.data())
@@ -59,11 +60,11 @@ def test_streaming_runs_answer_as_defined_and_count_late_rows(case: Case, bucket
         return
     batches = scattered(case, data)
     expected = stream(plan.query, batches)
-    machine = Machine(plan, buckets)
+    machine = InProcess(plan, buckets)
     answered: list[tuple[Any, ...]] = []
     for batch in batches:
-        machine.feed(batch)
-        answered += machine.answer()
+        feed(machine, batch)
+        answered += answer(machine)
     assert_same_answers(expected.answers, answered)
     assert machine.late == expected.late
 
@@ -74,19 +75,20 @@ def test_a_bucket_made_anew_from_its_entries_goes_on_as_before(case: Case, data:
     if plan is None:
         return
     batches = scattered(case, data)
-    machine = Machine(plan, 2)
-    kept: list[list[tuple[int, bytes]]] = [[], []]
+    machine = InProcess(plan, 2)
+    kept: list[list[tuple[int, bytes]]] = [[] for _ in machine.folds]
     answered: list[tuple[Any, ...]] = []
     for batch in batches:
-        for number, accepted in enumerate(machine.feed(batch)):
+        for number, accepted in enumerate(feed(machine, batch)):
             kept[number] += [(place, encode(entries)) for place, entries in accepted]
-        answered += machine.answer()
+        answered += answer(machine)
         machine.folds = [restored(fold, entries) for fold, entries in zip(machine.folds, kept, strict=True)]
     assert_same_answers(stream(plan.query, batches).answers, answered)
 
 
-def restored(fold: Fold, entries: list[tuple[int, bytes]]) -> Fold:
-    again = type(fold)(fold.layout, fold.number, fold.moment)
+def restored(fold: Bucket, entries: list[tuple[int, bytes]]) -> Bucket:
+    again = type(fold)(fold.layout, fold.number, fold.choice)
+    again.moment = fold.moment
     for place, blob in entries:
         again.add(place, decode(blob)[0])
     again.resume()
@@ -105,19 +107,14 @@ def scattered(case: Case, data: st.DataObject) -> list[dict[str, list[dict[str, 
 @pytest.mark.parametrize("pairs", [10**3, 10**5, 10**7])
 def test_state_is_linear_in_the_rows_whatever_the_pairs(pairs: int) -> None:
     """n rows on each side, all with one key: n² pairs, and one entry per cell."""
-    from joinfold.dialect import bind, parse, read_schema
-    from joinfold.logical.query import Source
-
-    schema = read_schema("ts TIMESTAMP, k INT, v BIGINT")
-    catalog = {name: Source(name, schema, True, "ts") for name in ("a", "b")}
     text = (
         "SELECT COUNT(*) AS n, SUM(a.v * b.v) AS s FROM a [100 MICROSECOND SLIDE 10 MICROSECOND], "
         "b [100 MICROSECOND SLIDE 10 MICROSECOND] WHERE a.k = b.k"
     )
     rows = [{"ts": place % 50, "k": 1, "v": place} for place in range(int(pairs**0.5))]
-    machine = Machine(plan_fold(bind(parse(text), catalog)), 1)
-    accepted = machine.feed({"a": rows, "b": rows})
-    answered = machine.answer(to_the_end=True)
+    machine = InProcess(plan_of(text, "k INT, v BIGINT"))
+    accepted = feed(machine, {"a": rows, "b": rows})
+    answered = answer(machine, to_the_end=True)
     total = sum(row["v"] for row in rows)
     assert max(answered, key=lambda row: row[1])[1:] == (len(rows) ** 2, total**2)
     assert sum(entries.num_rows for _, entries in accepted[0]) <= 2 * 5

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joinfold.errors import EvaluationError
+from joinfold.inprocess import InProcess
 from joinfold.operators.fold import Fold
-from joinfold.operators.pack import limbs_of, pack
+from joinfold.operators.pack import limbs_of
 from joinfold.reference import naive
-from tests.machine import Machine
-from tests.operators.runs import answered, check, plan_of, rows
+from tests.operators.runs import answer, answered, check, feed, plan_of, rows, tuples
 
 LARGEST = 2**63 - 1
 SMALLEST = -(2**63)
@@ -158,13 +158,12 @@ def test_a_window_that_slid_a_hundred_thousand_times() -> None:
     values = random.standard_normal(count) * 10.0 ** random.integers(-8, 17, count)
     values[-200:] = random.standard_normal(200) * 1e-8
     times = pa.array(np.arange(count), pa.timestamp("us", tz="UTC"))
-    (name,) = (name for name, _ in plan.frames[0].columns)
-    machine = Machine(plan, 1)
+    table = pa.table({"ts": times, "v": values})
+    machine = InProcess(plan)
     found: list[tuple[Any, ...]] = []
     for start in range(0, count, 20_000):
-        batch = pa.RecordBatch.from_pydict({"ts": times, name: pa.array(values)}).slice(start, 20_000)
-        machine.folds[0].absorb(blob for _, blob in pack(plan.layout, 0, (0,), batch))
-        found += machine.answer()
+        machine.feed({"a": table.slice(start, 20_000)})
+        found += tuples(machine.answer())
     for instant, total in found[:: max(1, len(found) // 500)] + found[-10:]:
         content = values[max(0, instant - 50) : instant]
         exact = sum(map(Fraction, content.tolist()), Fraction(0))
@@ -184,9 +183,10 @@ def test_ordinary_sums_are_not_made_anew(monkeypatch: pytest.MonkeyPatch) -> Non
 # --- many combinations --------------------------------------------------------------------------------------------
 
 
-def multiplied(machine: Machine, count: int) -> None:
+def multiplied(machine: InProcess, count: int) -> None:
     """Makes every live entry one of ``count`` rows of the same value."""
     for fold in machine.folds:
+        assert isinstance(fold, Fold)
         for cells in fold.cells:
             for entries in cells.all():
                 entries.integers *= count
@@ -194,10 +194,10 @@ def multiplied(machine: Machine, count: int) -> None:
 
 @pytest.mark.parametrize(("count", "value"), [(10**6, 7), (10**6, -(2**20)), (2 * 10**9, 1)])
 def test_sums_over_very_many_combinations(count: int, value: int) -> None:
-    machine = Machine(plan_of(joined("COUNT(*) AS n, SUM(a.v) AS s, AVG(b.v) AS m"), BIGINTS), 1)
-    machine.feed({"a": rows([value], k=1), "b": rows([value], k=1)})
+    machine = InProcess(plan_of(joined("COUNT(*) AS n, SUM(a.v) AS s, AVG(b.v) AS m"), BIGINTS))
+    feed(machine, {"a": rows([value], k=1), "b": rows([value], k=1)})
     multiplied(machine, count)
-    assert machine.answer(to_the_end=True)[0] == (1, count**2, value * count**2, float(value))
+    assert answer(machine, to_the_end=True)[0] == (1, count**2, value * count**2, float(value))
 
 
 @pytest.mark.parametrize(
@@ -210,20 +210,20 @@ def test_sums_over_very_many_combinations(count: int, value: int) -> None:
     ],
 )
 def test_sums_that_would_wrap_are_refused(select: str, count: int, value: int) -> None:
-    machine = Machine(plan_of(joined(select), BIGINTS), 1)
-    machine.feed({"a": rows([value], k=1), "b": rows([value], k=1)})
+    machine = InProcess(plan_of(joined(select), BIGINTS))
+    feed(machine, {"a": rows([value], k=1), "b": rows([value], k=1)})
     multiplied(machine, count)
     with pytest.raises(EvaluationError, match="combinations, too many to sum numbers of this size exactly"):
-        machine.answer(to_the_end=True)
+        answer(machine, to_the_end=True)
 
 
 def test_parts_of_a_group_that_wrap_together_are_refused() -> None:
     """Each bucket's part fits into an int64, their sum does not."""
-    machine = Machine(plan_of(joined("COUNT(*) AS n"), BIGINTS), 16)
-    machine.feed({name: [{"ts": 0, "k": k, "v": 1} for k in range(7)] for name in ("a", "b")})
+    machine = InProcess(plan_of(joined("COUNT(*) AS n"), BIGINTS), 16)
+    feed(machine, {name: [{"ts": 0, "k": k, "v": 1} for k in range(7)] for name in ("a", "b")})
     multiplied(machine, 12 * 10**8)
     with pytest.raises(EvaluationError, match="too many combinations to sum"):
-        machine.answer(to_the_end=True)
+        answer(machine, to_the_end=True)
 
 
 magnitudes = st.sampled_from([0.0, 1e-30, 1e-8, 0.1, 1.0, 1e8, 1e30, 1e150, math.inf, math.nan])

@@ -27,9 +27,25 @@ QUERIES = {
     "arrivals": """
         SELECT a.location, COUNT(*) AS n FROM temperature a [10 MINUTE], smoke b [10 MINUTE]
         WHERE a.location = b.location GROUP BY a.location EMIT ON ARRIVAL""",
-    "refused": """
+    "plain_join": """
         SELECT a.location, b.strength FROM temperature a [1 MINUTE], smoke b [1 MINUTE]
         WHERE a.location = b.location""",
+    "band": """
+        SELECT COUNT(*) AS n, SUM(a.floor) AS s FROM temperature a [1 MINUTE SLIDE 1 SECOND], smoke b [TUMBLE 1 MINUTE]
+        WHERE a.celsius BETWEEN b.strength - 1 AND b.strength + 1""",
+    "residual": """
+        SELECT b.floor, MAX(a.celsius + b.strength) AS most
+        FROM   temperature a [1 MINUTE SLIDE 1 SECOND], smoke b [1 MINUTE SLIDE 1 SECOND]
+        WHERE  a.location = b.location AND a.floor < b.floor AND a.celsius * b.strength > 2 GROUP BY b.floor""",
+    "forced": """
+        SELECT a.floor, COUNT(*) AS n FROM temperature a [1 MINUTE SLIDE 1 SECOND], smoke b [1 MINUTE SLIDE 1 SECOND]
+        WHERE  a.location = b.location GROUP BY a.floor
+        OPTION (method = tc, early = 'a', index = 'b btree(order=50)')""",
+    "three_streams": """
+        SELECT b.floor, COUNT(*) AS n
+        FROM   temperature a [1 MINUTE SLIDE 1 SECOND], smoke b [1 MINUTE SLIDE 1 SECOND], smoke c [TUMBLE 1 HOUR]
+        WHERE  a.location = b.location AND b.floor = c.floor GROUP BY b.floor""",
+    "refused": "SELECT COUNT(*) AS n FROM temperature [ROWS 10]",
 }
 
 

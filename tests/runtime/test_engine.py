@@ -8,12 +8,14 @@ from typing import Any
 
 import pyarrow.parquet as parquet
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
-from tests.operators.test_machine import planned, runnable, scattered
-from tests.strategies import Case, assert_same_answers
+from tests.operators.test_machine import RUNS, planned, runnable, scattered
+from tests.operators.test_plans import plans
+from tests.strategies import Case, assert_same_answers, cases
 
 import joinfold as jf
+from joinfold.errors import QueryError
 from joinfold.reference import naive
 from joinfold.reference.rows import from_arrow, to_arrow
 from joinfold.reference.streaming import stream
@@ -22,8 +24,15 @@ from joinfold.timetext import duration_text
 
 pytestmark = pytest.mark.spark
 
-few = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+few = settings(
+    max_examples=8,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
+    phases=(Phase.generate,),  # to shrink a case on Spark takes longer than to read it
+)
 fewer = settings(few, max_examples=4)
+any_join = cases(modes=RUNS, inputs=(1, 3))
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +47,7 @@ def rows_of(table: Any) -> list[tuple[Any, ...]]:
 
 
 @few
-@given(case=runnable, zone=st.sampled_from(["UTC", "Asia/Tokyo"]))
+@given(case=st.one_of(runnable, any_join), zone=st.sampled_from(["UTC", "Asia/Tokyo"]))
 def test_static_frames(spark: Any, case: Case, zone: str) -> None:
     plan = planned(case)
     assume(plan is not None)
@@ -56,8 +65,8 @@ def test_static_frames(spark: Any, case: Case, zone: str) -> None:
 
 
 @fewer
-@given(case=runnable, data=st.data())
-def test_streams_that_are_stopped_and_started_again(
+@given(case=st.one_of(runnable, any_join), data=st.data())
+def test_streams_that_are_stopped_and_started_again_with_another_plan(
     spark: Any, tmp_path_factory: pytest.TempPathFactory, case: Case, data: st.DataObject
 ) -> None:
     plan = planned(case)
@@ -71,7 +80,7 @@ def test_streams_that_are_stopped_and_started_again(
     for present in (1, 3):  # the first run finds one batch, the second all of them
         for number in range(present):
             write_batch(directory, case, number, batches[number])
-        handle = query_over(spark, directory, case).start(
+        handle = query_over(spark, directory, case, data).start(
             "parquet", checkpoint=f"{directory}/checkpoint", trigger="available", path=f"{directory}/out"
         )
         assert handle.wait(120)
@@ -92,12 +101,16 @@ def write_batch(directory: Path, case: Case, number: int, batch: dict[str, list[
             os.utime(path, (time.time() + number, 1_700_000_000 + number))  # Spark takes files by their age
 
 
-def query_over(spark: Any, directory: Path, case: Case) -> jf.Query:
+def query_over(spark: Any, directory: Path, case: Case, data: st.DataObject) -> jf.Query:
     session = jf.Session(spark)
     for name, source in case.catalog.items():
         reader = spark.readStream.schema(str(source.schema)).option("maxFilesPerTrigger", 1)
         session.stream(name, reader.parquet(f"{directory}/{name}"), time="ts", delay=duration_text(source.delay_us))
-    return session.sql(case.text)
+    aliases = [input_.alias for input_ in case.bind().inputs]
+    try:
+        return session.sql(case.text, data.draw(plans(aliases)))
+    except QueryError:
+        return session.sql(case.text)  # that plan cannot be
 
 
 def test_a_checkpoint_of_another_query_is_refused_before_anything_runs(spark: Any, tmp_path: Path) -> None:

@@ -9,12 +9,13 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
-from tests.machine import frame_batch
-from tests.operators.runs import Data, plan_of
+from tests.operators.runs import Data, plan_of, tables_of
 from tests.strategies import assert_same_answers
 
 from joinfold.errors import EvaluationError
+from joinfold.inprocess.frames import frame_batch
 from joinfold.operators.codec import decode
+from joinfold.operators.fold import Fold
 from joinfold.operators.merge import merge
 from joinfold.operators.pack import pack
 from joinfold.reference.rows import from_arrow
@@ -74,16 +75,17 @@ class Worker:
 
     def __init__(self) -> None:
         self.store = Store()
-        self.processor = FoldProcessor(FoldStage(PLAN.layout, (5,), (5,), TEXT))
+        self.processor = FoldProcessor(FoldStage(PLAN.layout, PLAN.choice, (5,), (5,), TEXT))
         self.processor.init(self.store)  # type: ignore[arg-type]
 
     def attempt(self, batch: Data) -> list[tuple[Any, ...]]:
         """One try at a micro-batch, not committed."""
         self.store.begin()
+        tables = tables_of(PLAN, batch)
         blobs = [
             blob
             for place, frame in enumerate(PLAN.frames)
-            for _, blob in pack(PLAN.layout, place, (5,), frame_batch(frame, batch[frame.input.source.name]))
+            for _, blob in pack(PLAN.layout, place, (5,), frame_batch(frame, tables[frame.input.source.name]))
         ]
         (answered,) = self.processor.handleInputRows((5,), iter([pd.DataFrame({"blob": blobs})]), None)
         parts = [decode(bytes(blob))[0] for blob in answered["blob"].dropna()]
@@ -118,13 +120,13 @@ def test_a_batch_that_failed_on_its_way_leaves_no_trace(step: str, monkeypatch: 
     worker, found = Worker(), []
     for batch in BATCHES:
         with monkeypatch.context() as patch:
-            done = getattr(streaming.Fold, step)
+            done = getattr(Fold, step)
 
             def fails(fold: Any, *arguments: Any, done: Any = done) -> None:
                 done(fold, *arguments)
                 raise RuntimeError("the worker is lost")
 
-            patch.setattr(streaming.Fold, step, fails)
+            patch.setattr(Fold, step, fails)
             if worker.store.committed or step != "is_done":
                 with pytest.raises(RuntimeError, match="lost"):
                     worker.attempt(batch)

@@ -23,6 +23,7 @@ from joinfold.live.rows import Print, RowPrinter
 from joinfold.live.specs import absolute, schema_of_stream
 from joinfold.live.status import status
 from joinfold.live.watch import watch
+from joinfold.planner.forcing import Plan
 from joinfold.query import Query
 from joinfold.runtime.failures import clear_errors
 from joinfold.runtime.sources import NamedStream, open_stream, read_table
@@ -47,6 +48,7 @@ class RunSettings:
     trigger: str | None = None
     partitions: int | None = None
     as_json: bool = False
+    plan: Plan | None = None
 
     def __post_init__(self) -> None:
         if self.sink not in SINKS:
@@ -94,7 +96,7 @@ def _bound(
         session.stream(name, data, time=time_, delay=settings.delays.get(name, "0 seconds"))
     for name, path in settings.tables.items():
         session.table(name, table(path))
-    return session.sql(settings.query)
+    return session.sql(settings.query, settings.plan)
 
 
 def _watched(

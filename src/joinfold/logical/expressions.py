@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 
 from joinfold.algebra import AGGREGATES
 from joinfold.logical.functions import FUNCTIONS, Signature
-from joinfold.types import BOOLEAN, DataType
+from joinfold.types import BOOLEAN, TIMESTAMP, DataType
+
+_CALENDAR = ("year", "month", "day", "hour", "minute", "second", "date_trunc")
 
 Value = None | bool | int | float | decimal.Decimal | str | bytes | datetime.date
 
@@ -168,6 +170,22 @@ def rewrite(expression: Expression, change: Callable[[Expression], Expression | 
 def inputs_read(expression: Expression) -> frozenset[str]:
     """The aliases of the inputs whose columns occur in the expression."""
     return frozenset(node.input for node in walk(expression) if isinstance(node, Column))
+
+
+def reads_zone(expression: Expression) -> bool:
+    """Whether a time zone has an influence: on parts of a TIMESTAMP, on one made of another type, and on its days."""
+
+    def depends(node: Expression) -> bool:
+        match node:
+            case Call(function=function, arguments=arguments):
+                reads = function in _CALENDAR and any(argument.type == TIMESTAMP for argument in arguments)
+                return reads or (function in ("+", "-") and node.type == TIMESTAMP)
+            case Cast(argument=argument, type=type_):
+                return (argument.type == TIMESTAMP) != (type_ == TIMESTAMP)
+            case _:
+                return False
+
+    return any(map(depends, walk(expression)))
 
 
 def conjuncts(expression: Expression) -> tuple[Expression, ...]:

@@ -77,8 +77,8 @@ class JoinGraph:
 
     @staticmethod
     def of(inputs: tuple[str, ...], where: tuple[Expression, ...]) -> "JoinGraph":
-        """Sorts the conjuncts of WHERE; those that read a single input are that input's filters."""
-        joining = [part for part in where if len(inputs_read(part)) != 1]
+        """Sorts the conjuncts of WHERE; those that read a single input, or none, are filters."""
+        joining = [part for part in where if len(inputs_read(part)) > 1]
         equalities = [part for part in joining if _connects_two(part, ("=",))]
         compared = [part for part in joining if _connects_two(part, tuple(_MIRRORED))]
         bands, inequalities = _pair_bands([Inequality(*_sides(part)) for part in compared])

@@ -15,6 +15,7 @@ from joinfold.logical.expressions import (
     GroupValue,
     Value,
     inputs_read,
+    reads_zone,
     rewrite,
     walk,
 )
@@ -147,8 +148,8 @@ class LogicalQuery:
         return JoinGraph.of(tuple(input_.alias for input_ in self.inputs), self.where)
 
     def filters(self, alias: str) -> tuple[Expression, ...]:
-        """The conjuncts that read this input alone: its own filters."""
-        return tuple(part for part in self.where if inputs_read(part) == {alias})
+        """The conjuncts that read no other input: its own filters, and those that read none and so filter all."""
+        return tuple(part for part in self.where if inputs_read(part) <= {alias})
 
     def columns_read(self, alias: str) -> tuple[str, ...]:
         """The columns of an input that the query reads, in schema order: its rows are told apart by these alone."""
@@ -171,6 +172,12 @@ class LogicalQuery:
                     return None
 
         return rewrite(expression, definition)
+
+    @property
+    def reads_zone(self) -> bool:
+        """Whether an answer depends on the session's time zone."""
+        roots = [*self._roots(), *([] if self.having is None else [self.having])]
+        return any(reads_zone(root) for root in roots)
 
     @property
     def without_options(self) -> "LogicalQuery":
@@ -196,9 +203,11 @@ class LogicalQuery:
         selected = (Field(output.name, output.expression.type) for output in self.outputs)
         return Schema((*leading, *selected))
 
+    def _roots(self) -> list[Expression]:
+        return [*self.where, *self.groups, *self.aggregates, *(output.expression for output in self.outputs)]
+
     def _nodes(self) -> list[Expression]:
-        roots = [*self.where, *self.groups, *self.aggregates, *(output.expression for output in self.outputs)]
-        return [node for root in roots for node in walk(root)]
+        return [node for root in self._roots() for node in walk(root)]
 
 
 def moves(window: Window | None) -> bool:

@@ -15,27 +15,30 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from joinfold.operators.bucket import Noted
+from joinfold.operators.choice import FoldChoice
 from joinfold.operators.codec import decode, encode
-from joinfold.operators.fold import Fold, Moment, Noted
+from joinfold.operators.entries import Entries
+from joinfold.operators.fold import Fold
 from joinfold.operators.layout import FoldLayout
-from joinfold.operators.live import Entries, Live
 from joinfold.operators.pack import aggregate, bucket_of, cut
 from joinfold.operators.timeline import END
 from joinfold.operators.values import order_codes
 from joinfold.window import Continuous
 
-ARRIVALS = 2  # entries of input i are stored under i, its arrivals under ARRIVALS + i
+ARRIVALS = 1000  # entries of input i are stored under i, its arrivals under ARRIVALS + i
+NONE, ALL = -1, -2  # the buckets of a row that no bucket has, and of one that all have
 Arrival = tuple[int, int, int, int, int]  # time, input, batch, row, bucket
 
 
 class ArrivalFold(Fold):
     """One bucket of a query that answers at every row."""
 
-    def __init__(self, layout: FoldLayout, number: int, moment: Moment | None = None) -> None:
-        super().__init__(layout, number, moment)
-        self.waiting: list[list[pa.RecordBatch]] = [[], []]
+    def __init__(self, layout: FoldLayout, number: int, choice: FoldChoice | None = None) -> None:
+        super().__init__(layout, number, choice)
+        self.waiting: list[list[pa.RecordBatch]] = [[] for _ in layout.inputs]
         self.rows: dict[tuple[int, int], tuple[int, Entries]] = {}
-        self.inside: list[deque[tuple[int, Entries]]] = [deque(), deque()]
+        self.inside: list[deque[tuple[int, Entries]]] = [deque() for _ in layout.inputs]
 
     def absorb(self, blobs: Iterable[bytes]) -> list[tuple[int, pa.RecordBatch]]:
         """Takes in a micro-batch: the bucket's own rows, and the arrivals of all."""
@@ -75,12 +78,12 @@ class ArrivalFold(Fold):
 
     def renew(self) -> None:
         """Makes what is live anew from the rows that wait and those that are inside."""
-        self.live, old = Live(self.layout, self.live.noted_so_far()), self.live
+        old = self.put_aside()
         for place in range(self.layout.streams):
             names = [name for name, (own, _) in self.rows.items() if own == place]
-            waiting = self.live.adopt(old, place, [self.rows[name][1] for name in names])
+            waiting = self.live.vocabulary.adopt(old.vocabulary, place, [self.rows[name][1] for name in names])
             self.rows |= {name: (place, row) for name, row in zip(names, waiting, strict=True)}
-            rows = self.live.adopt(old, place, [row for _, row in self.inside[place]])
+            rows = self.live.vocabulary.adopt(old.vocabulary, place, [row for _, row in self.inside[place]])
             self.inside[place].clear()
             for row in rows:
                 assert self.moment.applied is not None
@@ -114,12 +117,12 @@ class ArrivalFold(Fold):
         places: list[tuple[int, int]] = []
         for position, (ts, place, batch, row, bucket) in enumerate(arrivals):
             self._let_out(ts)
-            if bucket == self.number:
+            if bucket in (self.number, ALL):
                 self._let_in(place, self.rows.pop((batch, row))[1], ts)
             number = places[-1][1] + 1 if places and places[-1][0] == ts else 1
             places.append((ts, number))
             moment.applied = ts
-            if self.live.is_worn:
+            if self.live.windows.is_worn:
                 self.renew()
             self._note(position, ts)
         moment.answered = until
@@ -154,13 +157,13 @@ class ArrivalFold(Fold):
         self.live.note(position, ts, always=self.layout.is_global and self.is_first)
 
     def _let_in(self, place: int, row: Entries, ts: int) -> None:
-        self.live.enter(place, row, self._leave(place, self._time(row)), ts)
+        self.live.windows.enter(place, row, self._leave(place, self._time(row)), ts)
         self.inside[place].append((self._time(row), row))
 
     def _let_out(self, ts: int) -> None:
         for place, inside in enumerate(self.inside):
             while inside and self._is_gone(place, inside[0][0], ts):
-                self.live.leave(place, inside.popleft()[1])
+                self.live.windows.leave(place, inside.popleft()[1], ts)
 
     def _leave(self, place: int, ts: int) -> int:
         """The first time of an arrival that no longer sees the row."""
@@ -191,8 +194,8 @@ def pack_arrivals(
     entries = aggregate(layout.inputs[place], rows.batch.take(pa.array(chosen)), rows.cells[chosen], single=True)
     entries = entries.append_column("batch", pa.array(np.full(len(chosen), token)))
     entries = entries.append_column("row", pa.array(chosen))
-    bucket = np.full(len(rows.ts), -1)
-    bucket[chosen] = bucket_of(layout.inputs[place], entries, len(labels))
+    bucket = np.full(len(rows.ts), NONE)
+    bucket[chosen] = ALL if layout.is_replicated(place) else bucket_of(layout, place, entries, len(labels))
     columns: dict[str, Any] = {
         "cell": pa.array(rows.ts),
         "batch": pa.array(np.full(len(rows.ts), token)),
@@ -204,7 +207,8 @@ def pack_arrivals(
     facts = {"place": place, "rows": batch.num_rows, "largest_us": rows.largest_us, "timeless": rows.timeless}
     arrivals = encode(pa.RecordBatch.from_pydict(columns), facts | {"arrivals": True})
     for number, label in enumerate(labels):
-        yield label, encode(entries.filter(pa.array(bucket[chosen] == number)), {"place": place})
+        mine = np.isin(bucket[chosen], (number, ALL))
+        yield label, encode(entries.filter(pa.array(mine)), {"place": place})
         yield label, arrivals
 
 

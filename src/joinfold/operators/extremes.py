@@ -7,14 +7,12 @@ stays longest counts.
 """
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from joinfold.kernels.charging import charge_leaves, charge_valued
 from joinfold.kernels.identity import IdTable
 from joinfold.kernels.staircase import GroupStairs, LatestLeave, StairSet
-from joinfold.operators.labels import OrderLabels
-from joinfold.operators.layout import ExtremeFold, FoldLayout
+from joinfold.operators.layout import ExtremeFold
 
 Integers = NDArray[np.int64]
 Ids = NDArray[np.int32]
@@ -23,28 +21,16 @@ Ids = NDArray[np.int32]
 class ExtremeStairs:
     """One extreme of the query."""
 
-    def __init__(self, layout: FoldLayout, extreme: ExtremeFold) -> None:
+    def __init__(self, extreme: ExtremeFold) -> None:
         self.extreme = extreme
-        self.is_largest = layout.is_largest(extreme)
         self.valued = StairSet()
         self.partners = LatestLeave()
         self.groups = GroupStairs()
-        self.labels: OrderLabels | None = None
-
-    def codes(self, column: pa.Array) -> tuple[Integers, NDArray[np.bool_]]:
-        """Values as codes whose largest is wanted, and where there is one."""
-        if self.labels is None:
-            self.labels = OrderLabels(column.type, complement=not self.is_largest)
-        return self.labels.codes(column)
-
-    def values(self, codes: Integers, has: NDArray[np.bool_]) -> pa.Array:
-        """Codes as values; before the first value there are only NULLs."""
-        return pa.nulls(len(codes)) if self.labels is None else self.labels.values(codes, has)
 
     @property
-    def labelled(self) -> int:
-        """How many values have a label."""
-        return 0 if self.labels is None else len(self.labels)
+    def bytes_held(self) -> int:
+        """The memory of all arrays."""
+        return self.valued.bytes_held + self.partners.bytes_held + self.groups.bytes_held
 
     def enter_values(
         self, key: Ids, group: Ids, leave: int, codes: Integers, mode: int, pairs: IdTable | None, now: int

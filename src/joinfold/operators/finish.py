@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from joinfold.arrow import arrow_type
 from joinfold.errors import EvaluationError
 from joinfold.kernels import double_double as dd
 from joinfold.operators.layout import AggregateLayout, ColumnRef, MomentSum
-from joinfold.types import DataType
+from joinfold.types import INTEGER_BITS, DataType
 
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -42,7 +43,7 @@ class Totals:
 def finish(aggregate: AggregateLayout, totals: Totals) -> pa.Array:
     """The values of an aggregate, in its type."""
     if aggregate.extreme is not None:
-        return totals.extremes[aggregate.extreme]
+        return _fitting_extreme(totals.extremes[aggregate.extreme], aggregate.type)
     count = _exact(aggregate.moments[0], totals)
     if aggregate.function == "count":
         return pa.array(_fitting(count, 63, aggregate.type), pa.int64())
@@ -105,6 +106,19 @@ def _fitting(values: Exact, bits: int, type_: DataType) -> Integers:
         if not -(1 << bits) <= value < 1 << bits:
             raise EvaluationError(f"{value} does not fit {type_}")
     return values.astype(np.int64)
+
+
+def _fitting_extreme(values: pa.Array, type_: DataType) -> pa.Array:
+    """Integers that were computed wide, in their type again; other values as they are."""
+    target = arrow_type(type_)
+    if not type_.is_integer or values.type == target:
+        return values
+    try:
+        return values.cast(target)
+    except pa.ArrowInvalid:
+        bits = INTEGER_BITS[type_.name] - 1
+        wrong = next(value for value in values.to_pylist() if value is not None and not -(2**bits) <= value < 2**bits)
+        raise EvaluationError(f"{wrong} does not fit {type_}") from None
 
 
 # --- Sums of numbers that round ---------------------------------------------------------------------------------

@@ -1,110 +1,60 @@
 """FOLD: the live windows of a bucket, and the answers as they move from instant to instant.
 
 The durable state is the entries of the live cells; what `live` holds is made from it. A move costs what enters and
-leaves, whatever the size of the window and the number of combinations. Every bucket gets the pulse of all rows, so all
-of them know the same watermark and answer at the same instants.
+leaves, whatever the size of the window and the number of combinations. All buckets know the same watermark and the same
+occupied cells, so they answer at the same instants.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from joinfold.operators.codec import decode
+from joinfold.operators.bucket import Bucket, Noted
+from joinfold.operators.choice import FoldChoice
+from joinfold.operators.entries import Entries, Integers, joined
 from joinfold.operators.labels import GapUsedUp
 from joinfold.operators.layout import FoldLayout
-from joinfold.operators.live import Entries, Live
-from joinfold.operators.timeline import BEGINNING, END, Clock, Occupancy
-
-Integers = NDArray[np.int64]
-
-
-@dataclass(slots=True)
-class Moment:
-    """Where a bucket stands: what it has seen of time, what it has answered, and how many rows were late."""
-
-    clock: Clock
-    occupancy: Occupancy
-    answered: int | None = None
-    applied: int | None = None
-    late: list[int] = field(default_factory=list)
-
-    @classmethod
-    def beginning(cls, streams: int) -> "Moment":
-        """Before the first row."""
-        return cls(Clock.unset(streams), Occupancy.empty(streams), late=[0] * streams)
+from joinfold.operators.live import Live
+from joinfold.operators.matched import Matched
+from joinfold.operators.timeline import BEGINNING, END
+from joinfold.window import Landmark
 
 
-@dataclass(frozen=True, slots=True)
-class Noted:
-    """What a bucket has to say: rows of totals under numbers, and the instants (and arrivals) that these stand for.
+class Fold(Bucket):
+    """Answers at instants: lets cells enter and leave, and notes the totals of groups."""
 
-    ``before`` is the number under which stand the groups as they were before the first of them.
-    """
-
-    rows: pa.RecordBatch | None
-    numbers: list[int]
-    before: int | None = None
-    arrivals: list[tuple[int, int]] | None = None
-
-
-class Fold:
-    """One bucket: absorbs blobs, then answers up to the watermark.
-
-    The first bucket answers for a query without groups where no bucket has a combination, and counts the late rows that
-    no bucket has.
-    """
-
-    def __init__(self, layout: FoldLayout, number: int, moment: Moment | None = None) -> None:
-        self.layout = layout
-        self.number = number
-        self.moment = moment or Moment.beginning(layout.streams)
-        self.live = Live(layout)
-        self.cells = [Cells(), Cells()]
+    def __init__(self, layout: FoldLayout, number: int, choice: FoldChoice | None = None) -> None:
+        super().__init__(layout, number, choice)
+        self.live = Live(layout, self.choice)
+        self.cells = [Cells() for _ in layout.inputs]
         self.contents: list[tuple[int, int]] = [(BEGINNING, BEGINNING)] * layout.streams
-        self.rows_read = [0] * layout.streams  # of the last micro-batch, in all buckets together
 
     @property
-    def is_first(self) -> bool:
-        """Whether this bucket speaks for what no bucket has."""
-        return self.number == 0
+    def entries_held(self) -> int:
+        """How many entries the windows hold."""
+        return self.live.windows.live_entries
 
-    # --- rows come in ---------------------------------------------------------------------------------------
+    @property
+    def cells_held(self) -> int:
+        """How many cells have entries."""
+        return sum(map(len, self.cells))
 
-    def absorb(self, blobs: Iterable[bytes]) -> list[tuple[int, pa.RecordBatch]]:
-        """Takes in a micro-batch; gives back the entries that were in time, which are the new durable state."""
-        watermark = self.moment.clock.watermark(self.layout.delays_us)
-        decoded = [decode(blob) for blob in blobs]
-        accepted = []
-        self.rows_read = [0] * self.layout.streams
-        for batch, pulse in decoded:
-            place = pulse["place"]
-            self.rows_read[place] += pulse["rows"]
-            in_time = self._in_time(place, _cells(batch), watermark)
-            late = batch.column("i0").to_numpy()[~in_time].sum()
-            keyless = np.array(pulse["keyless_cells"], np.int64)
-            counts = np.array(pulse["keyless_counts"], np.int64)
-            self.moment.late[place] += int(late)
-            if self.is_first:  # every bucket knows of these rows; one counts them
-                self.moment.late[place] += pulse["timeless"]
-                self.moment.late[place] += int(counts[~self._in_time(place, keyless, watermark)].sum())
-            seen = np.array(pulse["cells"], np.int64)
-            self.moment.occupancy.add(place, seen[self._in_time(place, seen, watermark)])
-            if in_time.any():
-                accepted.append((place, batch if in_time.all() else batch.filter(pa.array(in_time))))
-        for _, pulse in decoded:
-            if pulse["largest_us"] is not None:
-                self.moment.clock.see(pulse["place"], pulse["largest_us"])
-        for place, batch in accepted:
-            self.add(place, batch)
-        return accepted
+    @property
+    def bytes_held(self) -> int:
+        """The memory of the windows and of what is kept of combinations."""
+        return self.live.windows.bytes_held
+
+    @property
+    def touched(self) -> int:
+        """How many members the structures of the windows have looked at so far; without structures, none."""
+        windows = self.live.windows
+        return self.touched_before + (windows.touched if isinstance(windows, Matched) else 0)
 
     def add(self, place: int, batch: pa.RecordBatch) -> None:
         """Puts entries into their cells, where they wait for their instant."""
         entries = self._read(place, batch)
+        self.live.windows.expect(place, entries)
         order = np.argsort(entries.cells, kind="stable")
         ordered = entries.cells[order]
         bounds = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
@@ -114,19 +64,27 @@ class Fold:
     def _read(self, place: int, batch: pa.RecordBatch) -> Entries:
         """Stored entries with ids in place of values."""
         try:
-            return self.live.entries_of(place, batch)
+            return self.live.vocabulary.entries_of(place, batch)
         except GapUsedUp:
             self.renew()
-            return self.live.entries_of(place, batch)
+            return self.live.vocabulary.entries_of(place, batch)
 
     def renew(self) -> None:
         """Makes what is live anew from the entries."""
-        self.live, old = Live(self.layout, self.live.noted_so_far()), self.live
+        old = self.put_aside()
         for place, cells in enumerate(self.cells):
-            cells.replace(self.live.adopt(old, place, cells.all()))
+            cells.replace(self.live.vocabulary.adopt(old.vocabulary, place, cells.all()))
+            if cells.order:
+                self.live.windows.expect(place, joined(cells.all()))
         self.contents = [(BEGINNING, BEGINNING)] * self.layout.streams
         if self.moment.applied is not None:
             self.move(self.moment.applied)
+
+    def put_aside(self) -> Live:
+        """Begins with empty windows; gives back those that were there."""
+        self.touched_before = self.touched
+        self.live, old = Live(self.layout, self.choice, self.live.noted_so_far()), self.live
+        return old
 
     def resume(self) -> None:
         """After the entries of a stored moment were added: brings the windows to where they stood."""
@@ -136,15 +94,6 @@ class Fold:
                 self.cells[place].drop_before(self.layout.timeline.content(place, applied)[0])
             self.move(applied)
 
-    def _in_time(self, place: int, cells: Integers, watermark: int | None) -> NDArray[np.bool_]:
-        if watermark is None:
-            return np.ones(len(cells), np.bool_)
-        timeline = self.layout.timeline
-        due = timeline.due(place, cells) if timeline.on_trigger else timeline.first_instant(place, cells)
-        return due > watermark
-
-    # --- answers go out -------------------------------------------------------------------------------------
-
     def answer(self, to_the_end: bool = False) -> Noted:
         """Moves over all instants that the watermark has passed, or all there are; a row per instant and group.
 
@@ -152,7 +101,7 @@ class Fold:
         without having a state of its own.
         """
         moment, layout = self.moment, self.layout
-        until = END if to_the_end else moment.clock.watermark(layout.delays_us)
+        until = END if to_the_end else self.watermark
         if until is None:
             return Noted(None, [])
         if layout.timeline.on_trigger:
@@ -163,12 +112,12 @@ class Fold:
         for instant in (*before, *instants.tolist()):
             if instant not in before:
                 self.move(instant)
-            if self.live.is_worn:
+            if self.live.windows.is_worn:
                 self.renew()
             self.live.note(instant, instant, always=layout.is_global and self.is_first)
         noted = self.live.noted()
         if len(instants):
-            self.live.expire(int(instants[-1]))
+            self.live.windows.expire(int(instants[-1]))
             if self.live.is_outgrown(sum(cells.held for cells in self.cells)):
                 self.renew()
         moment.answered = until
@@ -191,10 +140,10 @@ class Fold:
             for cell in cells.between(max(first, old_end), end):
                 leave = int(self.layout.timeline.leave(place, np.array([cell]))[0])
                 for entries in cells.entries[cell]:
-                    self.live.enter(place, entries, leave, instant)
+                    self.live.windows.enter(place, entries, leave, instant)
             for cell in cells.between(BEGINNING, first):
                 for entries in cells.entries[cell] if cell < old_end else ():
-                    self.live.leave(place, entries)
+                    self.live.windows.leave(place, entries, instant)
             cells.drop_before(first)
             self.contents[place] = (first, end)
         self.moment.applied = instant
@@ -202,6 +151,10 @@ class Fold:
     def is_done(self, place: int, last_cell: int) -> bool:
         """Whether stored entries up to this cell are of no more use."""
         return last_cell < self.contents[place][0]
+
+    def alike_before(self, place: int) -> int:
+        """A landmark never lets go of what has entered."""
+        return self.contents[place][1] if isinstance(self.layout.timeline.windows[place], Landmark) else BEGINNING
 
 
 class Cells:
@@ -223,7 +176,7 @@ class Cells:
     @property
     def held(self) -> int:
         """How many entries there are."""
-        return sum(len(entries.key) for entries in self.all())
+        return sum(map(len, self.all()))
 
     def all(self) -> list[Entries]:
         """The entries of all cells, in order."""
@@ -245,7 +198,3 @@ class Cells:
         for cell in self.order[:gone]:
             del self.entries[cell]
         del self.order[:gone]
-
-
-def _cells(batch: pa.RecordBatch) -> Integers:
-    return np.asarray(batch.column("cell").to_numpy(), np.int64)

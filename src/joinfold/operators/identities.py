@@ -22,6 +22,7 @@ class ColumnIds:
         self.bits = IdTable()
         self.known: dict[object, int] = {}
         self.values: list[object] = []
+        self._objects = pa.array([], type_)
 
     def __len__(self) -> int:
         return len(self.bits) + len(self.values)
@@ -41,7 +42,9 @@ class ColumnIds:
     def take(self, ids: Ids) -> pa.Array:
         """The values of ids."""
         if self.values or not len(self.bits):
-            return pa.array([None, *self.values], self.type).take(pa.array(ids))
+            if len(self._objects) <= len(self.values):
+                self._objects = pa.array([None, *self.values], self.type)
+            return self._objects.take(pa.array(ids))
         codes = self.bits.values
         if pa.types.is_floating(self.type):
             distinct = pa.array(codes.view(np.float64)).cast(self.type)
@@ -79,6 +82,13 @@ class RowIds:
 
     def __len__(self) -> int:
         return max([*map(len, self.columns), *map(len, self.pairs)], default=0)
+
+    @property
+    def count(self) -> int:
+        """How many ids there are; a single column has one for NULL from its first value on."""
+        if self.pairs:
+            return len(self.pairs[-1])
+        return len(self.columns[0]) + 1 if self.columns else 0
 
     def intern(self, columns: list[pa.Array], rows: int) -> Ids:
         """The id of each row."""

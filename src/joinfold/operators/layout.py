@@ -1,20 +1,26 @@
 """What PACK, FOLD and FINISH agree on: the columns of frames, entries and totals.
 
     frame    a row of an input as Spark hands it over: time, whether it passes the filters, keys, groups and values
-    entry    all rows of one cell, key and group: int64 sums (the first counts rows), double-double sums, extremes
-    totals   per group, the sums over all live combinations: products of a column of each input
+    entry    all rows of one cell with equal keys, groups and carried values: int64 sums (the first counts rows),
+             double-double sums, extremes
+    totals   per group, the sums over all live combinations: products of a column of each place
 
-A sum over A×B factors into a sum over A times a sum over B, so a product names two columns. Sums of exact numbers are
-kept in *limbs* of 32 bits, balanced about zero: a limb's sum does not overflow, small numbers have no upper limbs, and
-the exact value is put together when an answer is finished.
+A sum over A×B factors into a sum over A times a sum over B, so a product names a column of each input. What reads
+several inputs at once does not factor: its columns are *carried* in the entries and it is computed for every
+combination. Such values form one more place behind the inputs, the *pair*: a frame of one row for each combination,
+whose sums are those of single rows. A product has a column for it too, and for most of them that is the count, 1.
 
-The layout follows from the query alone. Every stage gets it pickled; none of them knows the query.
+Sums of exact numbers are kept in *limbs* of 32 bits, balanced about zero: a limb's sum does not overflow, small numbers
+have no upper limbs, and the exact value is put together when an answer is finished.
+
+The layout follows from the query alone, and with it what is stored. Every stage gets it pickled; none knows the query.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
 from joinfold.algebra import Monomial
+from joinfold.logical.expressions import Expression
 from joinfold.operators.timeline import Timeline
 from joinfold.types import DataType
 
@@ -55,17 +61,69 @@ class Extreme:
 
 @dataclass(frozen=True, slots=True)
 class InputLayout:
-    """The frame and the entries of one input; ``reals`` are summed in double-double."""
+    """The frame and the entries of one input; ``reals`` are summed in double-double.
+
+    ``classes`` has the number of the key class for each key: inputs join where their keys of one class are equal.
+    """
 
     keys: tuple[str, ...]
+    classes: tuple[int, ...]
     groups: tuple[str, ...]
+    carried: tuple[str, ...]
     factors: tuple[Factor, ...]
     integers: tuple[IntegerSum, ...]
     reals: tuple[Monomial, ...]
     extremes: tuple[Extreme, ...]
 
     def __post_init__(self) -> None:
-        assert self.integers[0] == IntegerSum(Monomial())
+        assert self.integers[0] == IntegerSum(Monomial()) and len(self.keys) == len(self.classes)
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The columns in which all rows of an entry are equal, besides the cell."""
+        return tuple(dict.fromkeys((*self.keys, *self.groups, *self.carried)))
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A carried column of another input that bounds a value."""
+
+    column: str
+    inclusive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RangeJoin:
+    """A carried value of one input lies between bounds of another; at least one bound is there."""
+
+    value_place: int
+    value: str
+    bound_place: int
+    low: Bound | None
+    high: Bound | None
+
+    def __post_init__(self) -> None:
+        assert self.value_place != self.bound_place and (self.low or self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class PairCondition:
+    """A condition on combinations, over carried columns named as ``Column(place, column)``."""
+
+    expression: Expression
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Combining:
+    """What has to look at combinations: ranges, conditions, and the values of the pair's frame, name by name."""
+
+    ranges: tuple[RangeJoin, ...] = ()
+    conditions: tuple[PairCondition, ...] = ()
+    values: tuple[tuple[str, Expression], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.ranges or self.conditions or self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,40 +156,73 @@ class AggregateLayout:
 
 @dataclass(frozen=True, slots=True)
 class ExtremeFold:
-    """An extreme of the query: a column of the valued input, and the count that a partner in the other must have."""
+    """An extreme of the query: a column of the valued place, and the count that each other place must have."""
 
     place: int
     index: int
-    partner: int
+    partners: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FoldLayout:
-    """The whole machine for one query over two inputs; a query over one has a second input of one constant row."""
+    """The whole machine for one query; a query over one input has a second one of one constant row."""
 
     timeline: Timeline
     delays_us: tuple[int, ...]
-    inputs: tuple[InputLayout, InputLayout]
-    integer_products: tuple[tuple[int, int], ...]
-    real_products: tuple[tuple[ColumnRef, ColumnRef], ...]
+    inputs: tuple[InputLayout, ...]
+    pair: InputLayout
+    integer_products: tuple[tuple[int, ...], ...]
+    real_products: tuple[tuple[ColumnRef, ...], ...]
     extremes: tuple[ExtremeFold, ...]
     aggregates: tuple[AggregateLayout, ...]
     changes: bool
     on_arrival: bool = False
+    is_plain: bool = False
+    combining: Combining = Combining()
 
     def __post_init__(self) -> None:
-        assert self.integer_products[0] == (0, 0)
+        assert len(self.inputs) >= 2 and not any(self.integer_products[0])
 
     @property
     def streams(self) -> int:
         """How many inputs have time; the constant row has none."""
         return len(self.delays_us)
 
+    @property
+    def places(self) -> tuple[InputLayout, ...]:
+        """The inputs, and the pair behind them."""
+        return (*self.inputs, self.pair)
+
+    @property
+    def bucket_classes(self) -> frozenset[int]:
+        """The key classes that rows are distributed by: those that every stream has, or else the most common one."""
+        own = [set(side.classes) for side in self.inputs[: self.streams]]
+        common = set.intersection(*own)
+        if not common and any(own):
+            every = sorted({number for classes in own for number in classes})
+            common = {max(every, key=lambda number: sum(number in classes for classes in own))}
+        return frozenset(common)
+
+    def is_replicated(self, place: int) -> bool:
+        """Whether every bucket gets all entries of an input: it has no key to be distributed by, and is not the first.
+
+        Without any key the first input is distributed by its values, so that every combination is in one bucket.
+        """
+        classes = self.bucket_classes
+        if classes:
+            return not classes <= set(self.inputs[place].classes)
+        return place > 0 and self.is_distributed
+
+    @property
+    def is_distributed(self) -> bool:
+        """Whether there is use for more than one bucket."""
+        return bool(self.bucket_classes or self.combining or self.is_plain)
+
     def is_largest(self, extreme: ExtremeFold) -> bool:
         """Whether an extreme is a MAX."""
-        return self.inputs[extreme.place].extremes[extreme.index].largest
+        return self.places[extreme.place].extremes[extreme.index].largest
 
     @property
     def is_global(self) -> bool:
         """A query without groups answers at every instant, also where nothing matches."""
-        return not self.inputs[0].groups and not self.inputs[1].groups
+        return not any(side.groups for side in self.places)

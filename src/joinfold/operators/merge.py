@@ -19,8 +19,7 @@ from joinfold.operators.values import extreme_of, identity_codes
 
 def merge(layout: FoldLayout, parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """One row per instant and group: instant, group columns, aggregates."""
-    tables = [pa.Table.from_batches([part]) for part in parts]
-    noted = pa.concat_tables(tables, promote_options="default").combine_chunks().to_batches()[0]  # NULL is of any type
+    noted = together(parts)
     groups = [name for name in noted.schema.names if name.startswith("g")]
     codes = [noted.column("instant").to_numpy()]
     codes += [code for name in groups for code in identity_codes(noted.column(name))]
@@ -31,6 +30,12 @@ def merge(layout: FoldLayout, parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch
     for place, aggregate in enumerate(layout.aggregates):
         columns[f"a{place}"] = finish(aggregate, totals)
     return pa.RecordBatch.from_pydict(columns)
+
+
+def together(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """The rows of all parts; a column of NULLs goes with any type."""
+    tables = [pa.Table.from_batches([part]) for part in parts]
+    return pa.concat_tables(tables, promote_options="default").combine_chunks().to_batches()[0]
 
 
 def _added(layout: FoldLayout, noted: pa.RecordBatch, entry_of_row: NDArray[np.int64], entries: int) -> Totals:

@@ -125,22 +125,30 @@ def pack(layout: FoldLayout, place: int, labels: tuple[int, ...], batch: pa.Reco
         rows.batch if everything else rows.batch.filter(pa.array(chosen)),
         rows.cells if everything else rows.cells[chosen],
     )
-    bucket = bucket_of(layout.inputs[place], entries, len(labels))
+    if layout.is_replicated(place):
+        everywhere = encode(entries, pulse.facts())
+        yield from ((label, everywhere) for label in labels)
+        return
+    bucket = bucket_of(layout, place, entries, len(labels))
     for number, label in enumerate(labels):
         yield label, encode(entries.filter(pa.array(bucket == number)), pulse.facts())
 
 
-def bucket_of(side: InputLayout, entries: pa.RecordBatch, buckets: int) -> Integers:
-    """The number of the bucket of each entry, by a hash of its key."""
-    if not side.keys or not entries.num_rows:
+def bucket_of(layout: FoldLayout, place: int, entries: pa.RecordBatch, buckets: int) -> Integers:
+    """The number of the bucket of each entry, by a hash of its key, or of all that tells it apart if it has none."""
+    side, classes = layout.inputs[place], layout.bucket_classes
+    names = [name for name, own in zip(side.keys, side.classes, strict=True) if own in classes]
+    if not names and layout.is_distributed:
+        names = ["cell", *side.identity]
+    if not names or not entries.num_rows:
         return np.zeros(entries.num_rows, np.int64)
-    hashed = stable_hash([entries.column(name) for name in side.keys])
+    hashed = stable_hash([entries.column(name) for name in names])
     return (hashed % np.uint64(buckets)).astype(np.int64)
 
 
 def aggregate(side: InputLayout, batch: pa.RecordBatch, cells: Integers, single: bool = False) -> pa.RecordBatch:
     """One entry for each cell, key and group of the rows; ``single``: for each row."""
-    named = [*side.keys, *side.groups]
+    named = side.identity
     codes = [cells, *(code for name in named for code in identity_codes(batch.column(name)))]
     if single:
         codes = [np.arange(len(cells))]

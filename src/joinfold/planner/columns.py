@@ -1,16 +1,15 @@
 """Gathers, for one input, the columns that its frame delivers and the sums and extremes that its entries keep."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from joinfold.algebra import Monomial
-from joinfold.logical.expressions import Call, Case, Cast, Expression, Literal, rewrite
+from joinfold.logical.expressions import Call, Case, Column, Expression, Literal
 from joinfold.operators.layout import Extreme, Factor, InputLayout, IntegerSum
+from joinfold.planner.widening import converted, widened
 from joinfold.types import BIGINT, BOOLEAN, VOID, DataType
 
 T = TypeVar("T")
-
-_WIDENED = ("+", "-", "*", "negate", "abs")
 
 
 class InputColumns:
@@ -22,20 +21,21 @@ class InputColumns:
         self.frame: dict[str, Expression] = {}
         self._names: dict[tuple[str, Expression], str] = {}
         self._keys: list[str] = []
+        self._classes: list[int] = []
+        self._carried: list[str] = []
         self._groups: list[str] = []
         self._factors: dict[str, Factor] = {}
         self._integers: list[IntegerSum] = [IntegerSum(Monomial())]
         self._reals: list[Monomial] = []
         self._extremes: list[Extreme] = []
 
-    def key(self, members: list[Expression]) -> None:
-        """A join key, NULL where its members differ; the other input has one in the same place."""
+    def key(self, members: list[Expression], number: int) -> None:
+        """A join key of a class, NULL where its members differ."""
         first, *others = members
         if others:
-            same = [Call("=", (first, other)) for other in others]
-            alike = same[0] if len(same) == 1 else Call("and", tuple(same))
-            first = Case(((alike, first),), Literal(None, VOID), first.type)
+            first = only_where([Call("=", (first, other)) for other in others], first)
         self._keys.append(self._column("k", first))
+        self._classes.append(number)
 
     def group(self, expression: Expression) -> int:
         """A group column: its place."""
@@ -44,27 +44,33 @@ class InputColumns:
             self._groups.append(name)
         return self._groups.index(name)
 
-    def number(self, expression: Expression) -> Factor:
-        """A number to be summed; integers are computed wide enough not to overflow on the way."""
-        widened = _widened(expression)
-        name = self._column("x", widened)
+    def carry(self, expression: Expression) -> str:
+        """A value that entries carry, since combinations are told by it: its column."""
+        name = self._column("v", expression)
+        if name not in self._carried:
+            self._carried.append(name)
+        return name
+
+    def number(self, expression: Expression, where: Sequence[Expression]) -> Factor:
+        """A number to be summed where all of ``where`` is true; elsewhere it is not computed."""
+        wide = _guarded(where, widened(expression))
+        name = self._column("x", wide)
         if name not in self._factors:
-            self._factors[name] = _numeric_factor(name, widened.type)
+            self._factors[name] = _numeric_factor(name, wide.type)
         return self._factors[name]
 
     def condition(self, expression: Expression) -> Factor:
-        """A condition that rows must fulfil to be counted."""
-        assert expression.type == BOOLEAN
-        name = self._column("c", expression)
+        """A condition that rows must fulfil to be counted; NULL has no type of its own, and is not true."""
+        name = self._column("c", converted(expression, BOOLEAN))
         return self._factors.setdefault(name, Factor(name, "condition"))
 
     def order(self, expression: Expression) -> None:
         """A column by which rows of one time are ordered."""
         self._column("o", expression)
 
-    def presence(self, expression: Expression) -> Factor:
-        """The condition that a value is not NULL."""
-        return self.condition(Call("not", (Call("is null", (expression,)),)))
+    def presence(self, expression: Expression, where: Sequence[Expression]) -> Factor:
+        """The condition that a value is not NULL, where all of ``where`` is true."""
+        return self.condition(Call("not", (Call("is null", (_guarded(where, widened(expression)),)),)))
 
     def integer(self, column: IntegerSum) -> int:
         """The place of an int64 sum."""
@@ -74,9 +80,11 @@ class InputColumns:
         """The place of a double-double sum."""
         return _place(self._reals, monomial)
 
-    def extreme(self, expression: Expression, largest: bool, conditions: Iterable[Factor]) -> int:
-        """The place of an extreme."""
-        column = self._column("e", expression)
+    def extreme(
+        self, expression: Expression, largest: bool, conditions: Iterable[Factor], where: Sequence[Expression]
+    ) -> int:
+        """The place of an extreme; where not all of ``where`` is true it is not computed."""
+        column = self._column("e", _guarded(where, widened(expression)))
         return _place(self._extremes, Extreme(column, largest, tuple(factor.name for factor in conditions)))
 
     def part(self, monomial: Monomial) -> Monomial:
@@ -91,7 +99,9 @@ class InputColumns:
         """What was gathered."""
         return InputLayout(
             tuple(self._keys),
+            tuple(self._classes),
             tuple(self._groups),
+            tuple(self._carried),
             tuple(self._factors.values()),
             tuple(self._integers),
             tuple(self._reals),
@@ -107,9 +117,15 @@ class InputColumns:
         return self._names[wanted]
 
 
-def converted(expression: Expression, type_: DataType) -> Expression:
-    """The expression in another type."""
-    return expression if expression.type == type_ else Cast(expression, type_)
+def only_where(conditions: Sequence[Expression], expression: Expression) -> Expression:
+    """The expression where all conditions are true, and NULL elsewhere."""
+    met = conditions[0] if len(conditions) == 1 else Call("and", tuple(conditions))
+    return Case(((met, expression),), Literal(None, VOID), expression.type)
+
+
+def _guarded(conditions: Sequence[Expression], expression: Expression) -> Expression:
+    """The expression, which is not computed where a condition is not true; a column cannot fail and stays shared."""
+    return expression if not conditions or isinstance(expression, Column) else only_where(conditions, expression)
 
 
 def _place(items: list[T], item: T) -> int:
@@ -126,15 +142,3 @@ def _numeric_factor(name: str, type_: DataType) -> Factor:
         bits = (10**type_.precision).bit_length() + 1
         return Factor(name, "decimal", -(-bits // 32))
     return Factor(name, "integer", 2 if type_ == BIGINT else 1)
-
-
-def _widened(expression: Expression) -> Expression:
-    """The expression with its INT and smaller arithmetic done in BIGINT."""
-
-    def widen(node: Expression) -> Expression | None:
-        if isinstance(node, Call) and node.function in _WIDENED and node.type.is_integer and node.type != BIGINT:
-            first, *rest = (_widened(argument) for argument in node.arguments)
-            return Call(node.function, (Cast(first, BIGINT), *rest))
-        return None
-
-    return rewrite(expression, widen)

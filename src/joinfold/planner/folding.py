@@ -1,12 +1,15 @@
-"""From a logical query to PACK, FOLD and FINISH: which sums each input keeps, and which products make an answer.
+"""From a logical query to PACK, FOLD and FINISH: which sums each place keeps, and which products make an answer.
 
-The query must be one that sums answer: one or two streams, joined by equality alone, windows in time, groups and
-arguments that factor over the inputs. Everything else is refused here, with what is missing.
+What reads one input is computed there, by Spark. What reads several is computed for every combination, from the columns
+that their entries carry. Everything that no engine runs yet is refused here, with what is missing.
 """
+
+from itertools import product as every_choice
 
 from joinfold.algebra import AGGREGATES, ExtremumAggregate, MomentAggregate, Monomial
 from joinfold.errors import QueryError
-from joinfold.logical.expressions import Aggregate, Call, Column, Expression, inputs_read
+from joinfold.logical.expressions import Aggregate, Call, Column, Expression, inputs_read, rewrite, walk
+from joinfold.logical.graph import Band, Inequality
 from joinfold.logical.query import (
     Every,
     LogicalQuery,
@@ -15,37 +18,47 @@ from joinfold.logical.query import (
     OnTrigger,
     OnWindowId,
 )
-from joinfold.operators.layout import AggregateLayout, ColumnRef, ExtremeFold, Factor, FoldLayout, IntegerSum, MomentSum
+from joinfold.operators.layout import (
+    AggregateLayout,
+    Bound,
+    ColumnRef,
+    Combining,
+    ExtremeFold,
+    Factor,
+    FoldLayout,
+    IntegerSum,
+    MomentSum,
+    PairCondition,
+    RangeJoin,
+)
 from joinfold.operators.timeline import Timeline
-from joinfold.planner.columns import InputColumns, converted
-from joinfold.planner.factors import conditions_by_input, factors_by_input, needs_combinations
+from joinfold.planner.columns import InputColumns
+from joinfold.planner.factors import conditions_of, factors_by_input
+from joinfold.planner.forcing import Plan, choose
 from joinfold.planner.plan import Frame, GroupColumn, PhysicalPlan
+from joinfold.planner.widening import converted
+from joinfold.types import BOOLEAN, DataType
 from joinfold.window import Continuous, Landmark, Sliding
 
+CONSTANT = "\0constant"  # the input of one row that a query over one stream is joined with
+PAIR = "\0pair"  # what is computed for every combination
 _EXACT = ("count", "sum", "avg")
-_SIGNS = {
-    "inf": ("inf positive", "-inf negative", "positive inf", "negative -inf", "inf inf", "-inf -inf"),
-    "-inf": ("inf negative", "-inf positive", "positive -inf", "negative inf", "inf -inf", "-inf inf"),
-    "nan": ("inf zero", "-inf zero", "zero inf", "zero -inf"),
-}
 _NOT_FINITE = ("nan", "inf", "-inf")
+_SIGNS = {"inf": 1, "-inf": -1, "positive": 1, "negative": -1}
 
 
-def plan_fold(query: LogicalQuery) -> PhysicalPlan:
-    """The plan; raises `QueryError` for what no engine runs yet."""
+def plan_fold(query: LogicalQuery, forced: Plan | None = None) -> PhysicalPlan:
+    """The plan, with what is forced besides OPTION; raises `QueryError` for what cannot be, or no engine runs yet."""
     refuse_unsupported(query)
-    return _Folding(query).plan()
+    asked = Plan.of(dict(query.options))
+    return _Folding(query).plan(asked if forced is None else forced.over(asked))
 
 
 def refuse_unsupported(query: LogicalQuery) -> None:
     """Says what a query asks for that no engine runs yet."""
     reasons = [
-        (query.is_plain_join, "a plain join"),
         (isinstance(query.sync, OnWindowId), "SYNC ON WINDOW ID"),
         (len(query.streams) != len(query.inputs), "a relation"),
-        (len(query.inputs) > 2, "a join of more than two inputs"),
-        (bool(query.graph.bands or query.graph.inequalities), "an inequality between inputs"),
-        (bool(query.graph.residual), "a condition that reads both inputs and is not an equality of keys"),
     ]
     for input_ in query.streams:
         reasons.append((not isinstance(input_.window, Sliding | Continuous | Landmark), "a window that counts rows"))
@@ -62,19 +75,27 @@ class _Folding:
     def __init__(self, query: LogicalQuery) -> None:
         self.query = query
         aliases = [input_.alias for input_ in query.inputs]
-        self.sides = [InputColumns(place, alias) for place, alias in enumerate([*aliases, ""][:2])]
-        self.integers: list[tuple[int, int]] = [(0, 0)]
-        self.reals: list[tuple[ColumnRef, ColumnRef]] = []
+        aliases += [CONSTANT] if len(aliases) == 1 else []
+        self.inputs = [InputColumns(place, alias) for place, alias in enumerate(aliases)]
+        self.pair = InputColumns(len(aliases), PAIR)
+        self.places = [*self.inputs, self.pair]
+        self.integers: list[tuple[int, ...]] = [(0,) * len(self.places)]
+        self.reals: list[tuple[ColumnRef, ...]] = []
         self.extremes: list[ExtremeFold] = []
 
-    def plan(self) -> PhysicalPlan:
+    def plan(self, forced: Plan) -> PhysicalPlan:
         query = self.query
-        for key in query.graph.keys:
-            for side in self.sides[: len(query.inputs)]:
-                side.key([converted(member, key.type) for member in key.of(side.alias)])
+        for number, key in enumerate(query.graph.keys):
+            for side in self.inputs:
+                members = [converted(member, key.type) for member in key.of(side.alias)]
+                if members:
+                    side.key(members, number)
+        ranges = tuple(join for link in self._links() for join in link)
+        conditions = tuple(self._condition(part) for part in query.graph.residual)
         groups = tuple(self._group(expression) for expression in query.groups)
         aggregates = tuple(self._aggregate(aggregate) for aggregate in query.aggregates)
-        for side in self.sides[: len(query.streams)] if isinstance(query.emit, OnArrival) else ():
+        shown = self._shown() if query.is_plain_join else ()
+        for side in self.inputs[: len(query.streams)] if isinstance(query.emit, OnArrival) else ():
             schema = query.input(side.alias).source.schema
             for name in query.columns_read(side.alias):
                 side.order(Column(side.alias, name, schema.type_of(name)))
@@ -83,82 +104,157 @@ class _Folding:
                 tuple(input_.window for input_ in query.streams),  # type: ignore[misc]
                 every_us=query.emit.period_us if isinstance(query.emit, Every) else None,
                 full=isinstance(query.sync, OnFull),
-                trigger=isinstance(query.emit, OnTrigger | OnArrival),
+                trigger=query.is_plain_join or isinstance(query.emit, OnTrigger | OnArrival),
             ),
             delays_us=tuple(input_.source.delay_us for input_ in query.streams),
-            inputs=(self.sides[0].layout(), self.sides[1].layout()),
+            inputs=tuple(side.layout() for side in self.inputs),
+            pair=self.pair.layout(),
             integer_products=tuple(self.integers),
             real_products=tuple(self.reals),
             extremes=tuple(self.extremes),
             aggregates=aggregates,
             changes=query.changes,
             on_arrival=isinstance(query.emit, OnArrival),
+            is_plain=query.is_plain_join,
+            combining=Combining(ranges, conditions, tuple(self.pair.frame.items())),
         )
-        return PhysicalPlan(query, self._frames(), layout, groups, self._merges())
+        merges, choice = self._merges(layout), choose(query, layout, forced)
+        return PhysicalPlan(query, self._frames(), layout, groups, merges, choice, shown)
 
     def _frames(self) -> tuple[Frame, ...]:
         frames = []
-        for input_, side in zip(self.query.inputs, self.sides, strict=False):
-            kept = self.query.filters(input_.alias)
+        for input_, side in zip(self.query.inputs, self.inputs, strict=False):
+            kept = tuple(converted(part, BOOLEAN) for part in self.query.filters(input_.alias))
             keep = None if not kept else kept[0] if len(kept) == 1 else Call("and", kept)
             frames.append(Frame(input_, keep, tuple(side.frame.items())))
         return tuple(frames)
 
-    def _merges(self) -> bool:
+    def _merges(self, layout: FoldLayout) -> bool:
         """Groups cross buckets unless GROUP BY determines every key that rows are distributed by."""
-        grouped = set(self.query.groups)
-        return not all(grouped & set(key.members) for key in self.query.graph.keys) or not self.query.graph.keys
+        if layout.is_plain:
+            return False
+        grouped, classes = set(self.query.groups), layout.bucket_classes
+        return not classes or not all(grouped & set(self.query.graph.keys[number].members) for number in classes)
 
-    def _side(self, expression: Expression) -> int:
-        """The input that an expression reads; the first for a constant."""
+    def _place(self, expression: Expression) -> int:
+        """Where an expression is computed: the input that it reads, the first for a constant, or the pair."""
         reads = inputs_read(expression)
         if len(reads) > 1:
-            raise needs_combinations(expression)
-        return next((place for place, side in enumerate(self.sides) if side.alias in reads), 0)
+            return len(self.inputs)
+        return next((place for place, side in enumerate(self.inputs) if side.alias in reads), 0)
 
     def _group(self, expression: Expression) -> GroupColumn:
-        place = self._side(expression)
-        return GroupColumn(place, self.sides[place].group(expression), expression.type)
+        place = self._place(expression)
+        return GroupColumn(place, self.places[place].group(self._at(place, expression)), expression.type)
+
+    def _shown(self) -> tuple[tuple[Column, str], ...]:
+        """The columns that a plain join shows, which its entries carry."""
+        read = [node for output in self.query.outputs for node in walk(output.expression)]
+        columns = dict.fromkeys(node for node in read if isinstance(node, Column))
+        return tuple((column, self.inputs[self._place(column)].carry(column)) for column in columns)
+
+    # --- what looks at combinations -------------------------------------------------------------------------
+
+    def _at(self, place: int, expression: Expression) -> Expression:
+        """The expression as a place computes it: the pair from carried columns, an input from its own."""
+        if place < len(self.inputs):
+            return expression
+
+        def carried(node: Expression) -> Expression | None:
+            if not isinstance(node, Column):
+                return None
+            own = self._place(node)
+            return Column(str(own), self.inputs[own].carry(node), node.type)
+
+        return rewrite(expression, carried)
+
+    def _condition(self, condition: Expression) -> PairCondition:
+        reads = inputs_read(condition)
+        places = tuple(place for place, side in enumerate(self.inputs) if side.alias in reads)
+        return PairCondition(self._at(len(self.inputs), condition), places)
+
+    def _links(self) -> list[list[RangeJoin]]:
+        graph = self.query.graph
+        return [*map(self._band, graph.bands), *([self._inequality(part)] for part in graph.inequalities)]
+
+    def _band(self, band: Band) -> list[RangeJoin]:
+        """One range where both bounds are compared in one type; else two with a bound each."""
+        low, high = (_compared(band.value, bound) for bound in (band.low, band.high))
+        below = Inequality(band.value, ">=" if band.low_inclusive else ">", band.low)
+        above = Inequality(band.value, "<=" if band.high_inclusive else "<", band.high)
+        if low != high:
+            return [self._inequality(below), self._inequality(above)]
+        lower, upper = self._inequality(below), self._inequality(above)
+        return [RangeJoin(lower.value_place, lower.value, lower.bound_place, lower.low, upper.high)]
+
+    def _inequality(self, part: Inequality) -> RangeJoin:
+        type_ = _compared(part.left, part.right)
+        value_place, bound_place = self._place(part.left), self._place(part.right)
+        value = self.inputs[value_place].carry(converted(part.left, type_))
+        bound = Bound(self.inputs[bound_place].carry(converted(part.right, type_)), "=" in part.operator)
+        is_low = part.operator in (">", ">=")
+        return RangeJoin(value_place, value, bound_place, bound if is_low else None, None if is_low else bound)
 
     # --- aggregates -----------------------------------------------------------------------------------------
 
     def _aggregate(self, aggregate: Aggregate) -> AggregateLayout:
         spec = AGGREGATES[aggregate.function]
-        conditions = {
-            place: [side.condition(part) for part in conditions_by_input(aggregate.condition).get(side.alias, [])]
-            for place, side in enumerate(self.sides)
-        }
+        conditions: list[list[Factor]] = [[] for _ in self.places]
+        where = conditions_of(aggregate.condition)
+        for part in where:
+            place = self._place(part)
+            conditions[place].append(self.places[place].condition(self._at(place, part)))
         if isinstance(spec, ExtremumAggregate):
             (argument,) = aggregate.arguments
-            return self._extreme(aggregate, argument, spec.largest, conditions)
+            return self._extreme(aggregate, argument, spec.largest, conditions, where)
         assert isinstance(spec, MomentAggregate)
-        filters = tuple(factor.name for factors in conditions.values() for factor in factors)
-        return self._moments(aggregate, spec, filters)
+        filters = tuple(factor.name for factors in conditions for factor in factors)
+        return self._moments(aggregate, spec, filters, where)
+
+    def _guards(self, place: int, where: tuple[Expression, ...]) -> list[Expression]:
+        """The conditions of a FILTER that a place knows: it computes an argument only where they are true."""
+        if place < len(self.inputs):
+            return [part for part in where if self._place(part) == place]
+        guards: list[Expression] = []
+        for part in where:
+            own = self._place(part)
+            if own < len(self.inputs):
+                guards.append(Column(str(own), self.inputs[own].carry(converted(part, BOOLEAN)), BOOLEAN))
+            else:
+                guards.append(self._at(place, part))
+        return guards
 
     def _extreme(
         self,
         aggregate: Aggregate,
         argument: Expression,
         largest: bool,
-        conditions: dict[int, list[Factor]],
+        conditions: list[list[Factor]],
+        where: tuple[Expression, ...],
     ) -> AggregateLayout:
-        place = self._side(argument)
-        index = self.sides[place].extreme(argument, largest, conditions[place])
-        present = Monomial(tuple(sorted((factor.name, 0) for factor in conditions[1 - place])))
-        partner = self.sides[1 - place].integer(IntegerSum(present))
-        self.extremes.append(ExtremeFold(place, index, partner))
+        place = self._place(argument)
+        computed, guards = self._at(place, argument), self._guards(place, where)
+        index = self.places[place].extreme(computed, largest, conditions[place], guards)
+        partners = []
+        for other, side in enumerate(self.places):
+            present = Monomial.of((factor.name, 0) for factor in conditions[other]) if other != place else Monomial()
+            partners.append(side.integer(IntegerSum(present)))
+        self.extremes.append(ExtremeFold(place, index, tuple(partners)))
         return AggregateLayout(aggregate.function, aggregate.type, extreme=len(self.extremes) - 1)
 
-    def _moments(self, aggregate: Aggregate, spec: MomentAggregate, filters: tuple[str, ...]) -> AggregateLayout:
+    def _moments(
+        self, aggregate: Aggregate, spec: MomentAggregate, filters: tuple[str, ...], where: tuple[Expression, ...]
+    ) -> AggregateLayout:
         counted = aggregate.function == "count"
         arguments = []
         for argument in aggregate.arguments:
-            split = factors_by_input(argument) if inputs_read(argument) else {self.sides[0].alias: argument}
+            split = factors_by_input(argument) or {PAIR: argument}
             names = []
-            for place, side in enumerate(self.sides):
-                if side.alias in split:
-                    expression = split[side.alias]
-                    factor = side.presence(expression) if counted else self.sides[place].number(expression)
+            for place, side in enumerate(self.places):
+                own = split.get(side.alias, split.get("") if place == 0 else None)
+                if own is not None:
+                    computed, guards = self._at(place, own), self._guards(place, where)
+                    factor = side.presence(computed, guards) if counted else side.number(computed, guards)
                     names.append(factor.name)
             arguments.append(tuple(names))
         kinds = {self._factor(name).kind for names in arguments for name in names}
@@ -172,40 +268,39 @@ class _Folding:
         return AggregateLayout(aggregate.function, aggregate.type, exact, tuple(moments), specials)
 
     def _factor(self, name: str) -> Factor:
-        return next(factor for side in self.sides if (factor := side.factor(name)) is not None)
+        return next(factor for side in self.places if (factor := side.factor(name)) is not None)
 
     def _exact_sum(self, monomial: Monomial) -> tuple[tuple[ColumnRef, int], ...]:
-        """Limb by limb: with a count on one side in int64, with numbers on both in double-double."""
-        parts = [side.part(monomial) for side in self.sides]
+        """Limb by limb: with numbers at one place in int64, with numbers at several in double-double."""
+        parts = [side.part(monomial) for side in self.places]
         limbs = [
             range(max((self._factor(name).limbs for name, power in part.powers if power), default=1)) for part in parts
         ]
-        valued = [any(power for _, power in part.powers) for part in parts]
+        valued = sum(any(power for _, power in part.powers) for part in parts)
         found = []
-        for low in limbs[0]:
-            for high in limbs[1]:
-                columns = [
-                    side.integer(IntegerSum(part, limb))
-                    for side, part, limb in zip(self.sides, parts, (low, high), strict=True)
-                ]
-                if all(valued):
-                    ref = self._real_product(ColumnRef(True, columns[0]), ColumnRef(True, columns[1]))
-                else:
-                    ref = self._integer_product(columns[0], columns[1])
-                found.append((ref, 32 * (low + high)))
+        for chosen in every_choice(*limbs):
+            columns = tuple(
+                side.integer(IntegerSum(part, limb))
+                for side, part, limb in zip(self.places, parts, chosen, strict=True)
+            )
+            if valued > 1:
+                ref = self._real_product(tuple(ColumnRef(True, column) for column in columns))
+            else:
+                ref = self._integer_product(columns)
+            found.append((ref, 32 * sum(chosen)))
         return tuple(found)
 
     def _real_sum(self, monomial: Monomial) -> ColumnRef:
         refs = []
-        for side in self.sides:
+        for side in self.places:
             part = side.part(monomial)
             counts = not any(power for _, power in part.powers)
             refs.append(
                 ColumnRef(True, side.integer(IntegerSum(part))) if counts else ColumnRef(False, side.real(part))
             )
         if all(ref.is_integer for ref in refs):
-            return self._integer_product(refs[0].index, refs[1].index)
-        return self._real_product(*refs)
+            return self._integer_product(tuple(ref.index for ref in refs))
+        return self._real_product(tuple(refs))
 
     def _specials(
         self, aggregate: Aggregate, arguments: tuple[tuple[str, ...], ...], filters: tuple[str, ...]
@@ -213,36 +308,59 @@ class _Folding:
         """Counts of combinations whose value is nan, inf or -inf, by kind."""
         names = [name for argument in arguments for name in argument]
         everything = Monomial.of((name, 0) for name in (*filters, *names))
-        parts = [side.part(everything) for side in self.sides]
-        by_side = [[name for name in names if name in part.factors] for part in parts]
+        parts = [side.part(everything) for side in self.places]
+        valued = [place for place, part in enumerate(parts) if any(name in part.factors for name in names)]
+        is_linear = aggregate.function in ("sum", "avg")
         found: list[tuple[str, ColumnRef]] = []
-
-        def product(kind: str, left: str | None, right: str | None) -> None:
-            columns = [
-                side.integer(IntegerSum(part, special=special))
-                for side, part, special in zip(self.sides, parts, (left, right), strict=True)
-            ]
-            found.append((kind, self._integer_product(columns[0], columns[1])))
-
-        linear = aggregate.function in ("sum", "avg")
-        for place, own in enumerate(by_side):
-            for kind in _NOT_FINITE if own else ():
-                plain = linear and not by_side[1 - place]
-                if plain or kind == "nan" or not linear:
-                    shown = kind if plain else "nan"
-                    product(shown, kind if place == 0 else None, kind if place == 1 else None)
-        if linear and all(by_side):
-            for kind, pairs in _SIGNS.items():
-                for pair in pairs:
-                    product(kind, *pair.split())
+        for kind, wanted in _special_products(len(valued)) if is_linear else _any_special(len(valued)):
+            special = dict(zip(valued, wanted, strict=True))
+            columns = tuple(
+                side.integer(IntegerSum(part, special=special.get(place)))
+                for place, (side, part) in enumerate(zip(self.places, parts, strict=True))
+            )
+            found.append((kind, self._integer_product(columns)))
         return tuple(found)
 
-    def _integer_product(self, left: int, right: int) -> ColumnRef:
-        if (left, right) not in self.integers:
-            self.integers.append((left, right))
-        return ColumnRef(True, self.integers.index((left, right)))
+    def _integer_product(self, columns: tuple[int, ...]) -> ColumnRef:
+        if columns not in self.integers:
+            self.integers.append(columns)
+        return ColumnRef(True, self.integers.index(columns))
 
-    def _real_product(self, left: ColumnRef, right: ColumnRef) -> ColumnRef:
-        if (left, right) not in self.reals:
-            self.reals.append((left, right))
-        return ColumnRef(False, self.reals.index((left, right)))
+    def _real_product(self, columns: tuple[ColumnRef, ...]) -> ColumnRef:
+        if columns not in self.reals:
+            self.reals.append(columns)
+        return ColumnRef(False, self.reals.index(columns))
+
+
+def _compared(left: Expression, right: Expression) -> DataType:
+    """The type in which two expressions are compared."""
+    return Call("<", (left, right)).signature.operands[0]
+
+
+def _any_special(places: int) -> list[tuple[str, tuple[str | None, ...]]]:
+    """A statistic is nan as soon as one number at any place is not finite."""
+    return [("nan", _only(kind, place, places)) for place in range(places) for kind in _NOT_FINITE]
+
+
+def _special_products(places: int) -> list[tuple[str, tuple[str | None, ...]]]:
+    """Which kinds of numbers at all places make a product that is nan, inf or -inf; None is any number.
+
+    nan × anything = nan     inf × zero = nan     inf × positive = inf     inf × negative = -inf
+    """
+    if places == 1:
+        return [(kind, (kind,)) for kind in _NOT_FINITE]
+    found = [("nan", _only("nan", place, places)) for place in range(places)]
+    for infinite, place, zero in every_choice(("inf", "-inf"), range(places), range(places)):
+        if place != zero:
+            chosen = ["zero" if other == zero else None for other in range(places)]
+            chosen[place] = infinite
+            found.append(("nan", tuple(chosen)))
+    for kinds in every_choice(_SIGNS, repeat=places):
+        if {"inf", "-inf"} & set(kinds):
+            negative = sum(_SIGNS[kind] < 0 for kind in kinds) % 2
+            found.append(("-inf" if negative else "inf", kinds))
+    return found
+
+
+def _only(kind: str, place: int, places: int) -> tuple[str | None, ...]:
+    return tuple(kind if other == place else None for other in range(places))

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from joinfold.logical.expressions import Expression
+from joinfold.logical.expressions import Column, Expression
 from joinfold.logical.query import Input, LogicalQuery
+from joinfold.operators.choice import FoldChoice
 from joinfold.operators.layout import FoldLayout
 from joinfold.types import DataType
 
@@ -19,7 +20,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class GroupColumn:
-    """A GROUP BY expression: the input that has it and its place among that input's group columns."""
+    """A GROUP BY expression: the place that has it and its number among the group columns of that place."""
 
     place: int
     index: int
@@ -35,3 +36,11 @@ class PhysicalPlan:
     layout: FoldLayout
     groups: tuple[GroupColumn, ...]
     merges: bool
+    choice: FoldChoice
+    shown: tuple[tuple[Column, str], ...] = ()
+    """For a plain join: under which name combinations have a column that SELECT reads."""
+
+    def group_name(self, group: GroupColumn) -> str:
+        """The column of MERGE's answer that has a group: places come in their order."""
+        before = sum(len(side.groups) for side in self.layout.places[: group.place])
+        return f"g{before + group.index}"

@@ -24,7 +24,8 @@ def aggregate_value(function: str, arguments: Arguments, result: DataType) -> An
         return None
     if function in ("min", "max"):
         chosen = min if function == "min" else max
-        return canonical(chosen((value for (value,) in arguments), key=order_key))
+        value = canonical(chosen((value for (value,) in arguments), key=order_key))
+        return in_range(value, result) if result.is_integer else value
     if function in ("sum", "avg"):
         return _sum_or_average(function, [value for (value,) in arguments], result)
     finite = all(math.isfinite(value) for values in arguments for value in values)

@@ -103,7 +103,7 @@ def _call(call: Call, context: Context) -> Any:
         case "+" | "-" | "*" | "/" | "%":
             return arithmetic(function, values[0], values[1], signature.result, context.is_wide)
         case _:
-            return call_function(function, values, signature.result, _zone_of(call, context.zone))
+            return call_function(function, values, signature.result, _zone_of(call, context.zone), context.is_wide)
 
 
 def compare(operator: str, left: Any, right: Any) -> bool:

@@ -34,8 +34,8 @@ def arithmetic(operator: str, left: Any, right: Any, result: DataType, wide: boo
     return to_scale(value, result, wide) if result.is_decimal else value
 
 
-def call_function(function: str, values: list[Any], result: DataType, zone: tzinfo) -> Any:
-    """The value of a function by its name."""
+def call_function(function: str, values: list[Any], result: DataType, zone: tzinfo, wide: bool = False) -> Any:
+    """The value of a function by its name; wide as in `arithmetic`."""
     if function in _CALENDAR:
         return _CALENDAR[function](_moment(values[0], zone))
     match function:
@@ -43,7 +43,7 @@ def call_function(function: str, values: list[Any], result: DataType, zone: tzin
             return microseconds(_truncate(values[0].upper(), local_time(values[1], zone)))
         case "negate" | "abs":
             value = -values[0] if function == "negate" else abs(values[0])
-            return in_range(value, result) if result.is_integer else value
+            return in_range(value, result) if result.is_integer and not wide else value
         case "ceil" | "floor":
             return _round_to_integer(math.ceil if function == "ceil" else math.floor, values[0], result)
         case _:

@@ -3,7 +3,8 @@
 Rows come in micro-batches. The watermark W that holds when a batch starts is the minimum over the streams of the
 largest event time of earlier batches, minus the stream's delay. A row is late if the first instant at which its own
 window would hold it is ≤ W: that instant has been answered. Late rows are dropped, and counted if they pass their
-input's filters. Everything else is `reference.naive` on the rows that are left, cut at the last watermark.
+input's filters. Everything else is `reference.naive` on the rows that are left, cut at the last watermark. Plain joins
+are not cut: a combination is there as soon as its rows are.
 """
 
 import itertools
@@ -16,6 +17,8 @@ from joinfold.reference.evaluate import Context, is_true
 from joinfold.reference.naive import Answer, Data, Timed, answers_at, answers_until, arrange, event_time, stay
 from joinfold.reference.rows import Row
 from joinfold.window import Continuous, Grid, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window, common
+
+FOREVER = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,8 @@ def stream(
         advances = [new for old, new in itertools.pairwise(history) if new is not None and new != old]
         return Run(answers_at(query, contents, zone, advances), late)
     last = history[-1]
+    if query.is_plain_join and not isinstance(query.sync, OnWindowId):
+        last = FOREVER
     return Run([] if last is None else answers_until(query, contents, zone, last), late)
 
 

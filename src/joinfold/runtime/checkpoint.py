@@ -1,8 +1,9 @@
-"""The manifest of a checkpoint: whose state it is, and how it was cut.
+"""The manifest of a checkpoint: whose state it is, what its streams were, and how it was cut.
 
-Spark would resume another query, or the same one cut into another number of buckets, without a word and with wrong
-answers. So the first start writes a manifest into the checkpoint directory, and every later one reads it before
-anything runs: another query is refused, and the number of partitions is the recorded one.
+Spark would resume another query, the same one over streams with other columns or another time, or cut into another
+number of buckets, without a word and with wrong answers. So the first start writes a manifest into the checkpoint
+directory, and every later one reads it before anything runs: what differs is refused, and the number of partitions is
+the recorded one.
 """
 
 import json
@@ -13,51 +14,88 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from joinfold.errors import UsageError
-from joinfold.logical.query import LogicalQuery
+from joinfold.logical.query import Input, LogicalQuery
 from joinfold.logical.sql import query_text
 from joinfold.operators.codec import VERSION
+from joinfold.runtime.schema import schema_text
+from joinfold.timetext import duration_text
+from joinfold.types import Schema
 
 FILE = "joinfold.json"
 
 
 @dataclass(frozen=True, slots=True)
+class StreamFacts:
+    """What a query takes from a stream: its time, its delay, and the columns that it reads, with their types."""
+
+    alias: str
+    time: str | None
+    delay_us: int
+    columns: str
+
+    @classmethod
+    def of(cls, query: LogicalQuery, input_: Input) -> "StreamFacts":
+        """The facts of an input of a query."""
+        source, read = input_.source, {*query.columns_read(input_.alias), input_.source.time}
+        columns = Schema(tuple(field for field in source.schema if field.name in read))
+        return cls(input_.alias, source.time, source.delay_us, schema_text(columns))
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a checkpoint must agree with."""
+    """What a checkpoint must agree with; ``zone`` is None for a query that no time zone has an influence on."""
 
     query: str
-    delays_us: tuple[int, ...]
+    streams: tuple[StreamFacts, ...]
+    zone: str | None
     partitions: int
     blob_version: int = VERSION
 
     @classmethod
-    def of(cls, query: LogicalQuery, partitions: int) -> "Manifest":
+    def of(cls, query: LogicalQuery, zone: str, partitions: int) -> "Manifest":
         """The manifest of a query that starts now."""
-        delays = tuple(input_.source.delay_us for input_ in query.streams)
-        return cls(query_text(query.without_options), delays, partitions)
+        streams = tuple(StreamFacts.of(query, input_) for input_ in query.streams)
+        return cls(query_text(query.without_options), streams, zone if query.reads_zone else None, partitions)
+
+    @classmethod
+    def from_facts(cls, facts: dict[str, Any]) -> "Manifest":
+        """The inverse of `asdict`, by way of JSON."""
+        return cls(**facts | {"streams": tuple(StreamFacts(**stream) for stream in facts["streams"])})
 
 
 def agree(spark: SparkSession, directory: str, query: LogicalQuery, partitions: int, explicit: bool) -> Manifest:
     """The manifest to run by: the recorded one if it is this query's, else a new one, which is written."""
-    wanted = Manifest.of(query, partitions)
+    wanted = Manifest.of(query, spark.conf.get("spark.sql.session.timeZone") or "UTC", partitions)
     recorded = _read(spark, directory)
     if recorded is None:
         _write(spark, directory, wanted)
         return wanted
-    if recorded.blob_version > VERSION:
-        hint = f"this joinfold reads version {VERSION}; run the query with the joinfold that wrote it."
-        raise UsageError(f"the checkpoint '{directory}' holds blobs of version {recorded.blob_version}", hint)
     if recorded.query != wanted.query:
         hint = "use another checkpoint directory, or run the query it belongs to:\n" + _indented(recorded.query)
         raise UsageError(f"the checkpoint '{directory}' belongs to another query", hint)
-    if recorded.delays_us != wanted.delays_us:
-        hint = "what was late must stay late: register the streams with the delays they had, or start anew."
-        was, now = recorded.delays_us, wanted.delays_us
-        raise UsageError(f"the checkpoint '{directory}' was made with delays {was} µs, not {now} µs", hint)
+    for was, now in zip(recorded.streams, wanted.streams, strict=True):
+        _refuse_another_stream(directory, was, now)
+    if recorded.zone != wanted.zone:
+        hint = f'go on in that one: spark.conf.set("spark.sql.session.timeZone", "{recorded.zone}").'
+        what = f"the checkpoint '{directory}' was made in the time zone {recorded.zone}, not {wanted.zone}"
+        raise UsageError(what, hint)
     if explicit and recorded.partitions != partitions:
         hint = f"leave partitions out to go on with {recorded.partitions}, or start in a new directory."
         what = f"the checkpoint '{directory}' has {recorded.partitions} partitions, not {partitions}"
         raise UsageError(what, hint)
     return recorded
+
+
+def _refuse_another_stream(directory: str, was: StreamFacts, now: StreamFacts) -> None:
+    differences = [
+        (was.time, now.time, f"with the time of '{now.alias}' taken from {{}}"),
+        (was.columns, now.columns, f"with '{now.alias}' having the columns {{}}"),
+        (duration_text(was.delay_us), duration_text(now.delay_us), f"with a delay of '{now.alias}' of {{}}"),
+    ]
+    for old, new, made in differences:
+        if old != new:
+            hint = "register the stream as it was, or start in a new directory."
+            raise UsageError(f"the checkpoint '{directory}' was made {made.format(old)}, not {new}", hint)
 
 
 def _indented(text: str) -> str:
@@ -86,7 +124,10 @@ def _read(spark: SparkSession, directory: str) -> Manifest | None:
         finally:
             stream.close()
         facts = json.loads(text)
-        return Manifest(facts["query"], tuple(facts["delays_us"]), facts["partitions"], facts["blob_version"])
+        if facts["blob_version"] > VERSION:
+            hint = f"this joinfold reads version {VERSION}; run the query with the joinfold that wrote it."
+            raise UsageError(f"the checkpoint '{directory}' holds blobs of version {facts['blob_version']}", hint)
+        return Manifest.from_facts(facts)
     except (ValueError, KeyError, TypeError, Py4JJavaError) as error:
         hint = "it is damaged; start in a new directory."
         raise UsageError(f"the manifest of the checkpoint '{directory}' cannot be read", hint) from error

@@ -15,6 +15,7 @@ from joinfold.runtime.expressions import spark_text
 from joinfold.runtime.frames import packed
 from joinfold.runtime.handle import Handle
 from joinfold.runtime.labels import spread_labels
+from joinfold.runtime.local import require_settings
 from joinfold.runtime.schema import schema_text
 from joinfold.runtime.stages import NOTED, FoldStage, finish_batches, fold_bounded
 from joinfold.runtime.streaming import FoldProcessor
@@ -26,11 +27,13 @@ Sink = str | Callable[[pa.Table, int], None]
 
 def run(plan: PhysicalPlan, sources: dict[str, DataFrame], partitions: int) -> DataFrame:
     """The answers as a DataFrame: streaming if an input streams."""
-    buckets = spread_labels(partitions if plan.query.graph.keys else 1)
+    buckets = spread_labels(partitions if plan.layout.is_distributed else 1)
     merges = spread_labels(partitions if plan.query.groups else 1) if plan.merges else buckets[:1]
-    stage = FoldStage(plan.layout, buckets, merges, query_text(plan.query.without_options))
+    stage = FoldStage(plan.layout, plan.choice, buckets, merges, query_text(plan.query.without_options))
+    is_streaming = any(sources[frame.input.source.name].isStreaming for frame in plan.frames)
+    require_settings(next(iter(sources.values())).sparkSession, is_streaming)
     grouped = packed(plan, sources, buckets).groupBy("bucket")
-    if any(sources[frame.input.source.name].isStreaming for frame in plan.frames):
+    if is_streaming:
         noted = FoldProcessor.over(grouped, stage)
     else:
         noted = grouped.applyInArrow(lambda blobs: fold_bounded(stage, blobs), NOTED)
@@ -53,6 +56,7 @@ def start(
     options: dict[str, str],
 ) -> Handle:
     """Starts a query into a sink, by the manifest of its checkpoint."""
+    require_settings(spark, is_streaming=True)
     wanted = default_partitions(spark) if partitions is None else partitions
     manifest = agree(spark, checkpoint, plan.query, wanted, explicit=partitions is not None)
     writer = frame(manifest.partitions).writeStream.outputMode("append").options(**options)
@@ -83,9 +87,10 @@ def default_partitions(spark: SparkSession) -> int:
 def finished_schema(plan: PhysicalPlan) -> Schema:
     """What MERGE gives: the instant, the groups in the order of the inputs, the aggregates."""
     when = [field for field in plan.query.schema if field.name in ("instant", "arrival")][: 1 + plan.layout.on_arrival]
-    places = sorted(plan.groups, key=lambda group: (group.place, group.index))
-    distinct = list(dict.fromkeys((group.place, group.index, group.type) for group in places))
-    groups = [Field(f"g{number}", type_) for number, (_, _, type_) in enumerate(distinct)]
+    if plan.layout.is_plain:
+        return Schema((*when, *(Field(name, column.type) for column, name in plan.shown)))
+    places = sorted(set(plan.groups), key=lambda group: (group.place, group.index))
+    groups = [Field(plan.group_name(group), group.type) for group in places]
     aggregates = [Field(f"a{number}", layout.type) for number, layout in enumerate(plan.layout.aggregates)]
     if not plan.layout.changes:
         return Schema((*when, *groups, *aggregates))
@@ -152,9 +157,9 @@ def _over_columns(plan: PhysicalPlan, expression: Expression, prefix: str = "") 
     def column(node: Expression) -> Expression | None:
         match node:
             case GroupValue(index=index, type=type_):
-                group = plan.groups[index]
-                before = len(plan.layout.inputs[0].groups) if group.place == 1 else 0
-                return Column(ANSWER, f"g{before + group.index}", type_)
+                return Column(ANSWER, plan.group_name(plan.groups[index]), type_)
+            case Column():
+                return Column(ANSWER, dict(plan.shown)[node], node.type)
             case AggregateValue(index=index, type=type_):
                 return Column(ANSWER, f"{prefix}a{index}", type_)
             case _:

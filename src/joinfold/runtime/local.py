@@ -1,4 +1,4 @@
-"""A local Spark with the settings that joinfold wants."""
+"""A local Spark with the settings that joinfold wants, and whether another one has those that it needs."""
 
 import os
 import re
@@ -26,7 +26,7 @@ def start_local_spark() -> SparkSession:
         .appName("joinfold")
         .config("spark.sql.shuffle.partitions", cores)
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", "100000")
-        .config("spark.sql.streaming.stateStore.providerClass", _ROCKSDB)
+        .config(_STATE_STORE, _ROCKSDB)
         .config("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
@@ -38,7 +38,24 @@ def start_local_spark() -> SparkSession:
     return spark
 
 
+_ANSI = "spark.sql.ansi.enabled"
+_STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+def require_settings(spark: SparkSession, is_streaming: bool) -> None:
+    """Says at once which setting of a Spark that is there would make queries fail, or answer something else."""
+    if spark.conf.get(_ANSI) != "true":
+        raise SetupError(
+            "joinfold's arithmetic is that of Spark in ANSI mode, which is switched off in this session",
+            f'switch it on: spark.conf.set("{_ANSI}", "true")',
+        )
+    provider = spark.conf.get(_STATE_STORE) or ""
+    if is_streaming and not provider.endswith("RocksDBStateStoreProvider"):
+        raise SetupError(
+            f"a streaming query keeps its state in RocksDB, and this session's state store is {provider}",
+            f'choose the other: spark.conf.set("{_STATE_STORE}", "{_ROCKSDB}")',
+        )
 
 
 def require_java() -> None:

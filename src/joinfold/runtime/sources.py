@@ -6,6 +6,7 @@ from typing import assert_never
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from joinfold.runtime.schema import schema_text
 from joinfold.types import BIGINT, STRING, TIMESTAMP, Field, Schema
 
 RATE = Schema((Field("timestamp", TIMESTAMP), Field("value", BIGINT)))
@@ -47,7 +48,8 @@ def open_stream(spark: SparkSession, source: NamedStream) -> DataFrame:
         case FileStream(format="parquet", path=path, schema=None):
             return spark.readStream.schema(spark.read.parquet(path).schema).parquet(path)
         case FileStream(format=format_, path=path, schema=schema):
-            reader = spark.readStream.format(format_).schema(str(schema))
+            assert schema is not None, "only Parquet files carry theirs"
+            reader = spark.readStream.format(format_).schema(schema_text(schema))
             match format_:
                 case "csv":  # the first line of a file names its columns, and they must be the schema's
                     reader = reader.options(header=True, enforceSchema=False, **_STRICT)
@@ -61,7 +63,7 @@ def open_stream(spark: SparkSession, source: NamedStream) -> DataFrame:
             lines = reader.load()
             if schema is None:
                 return lines
-            return lines.select(f.from_json("value", str(schema), _STRICT).alias("row")).select("row.*")
+            return lines.select(f.from_json("value", schema_text(schema), _STRICT).alias("row")).select("row.*")
         case _:
             assert_never(source)
 

@@ -9,12 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from joinfold.arrow import arrow_schema
-from joinfold.operators.arrivals import ArrivalFold, at_arrivals
+from joinfold.operators.arrivals import at_arrivals
+from joinfold.operators.bucket import Bucket, Noted
+from joinfold.operators.buckets import open_bucket
 from joinfold.operators.changes import changes
+from joinfold.operators.choice import FoldChoice
 from joinfold.operators.codec import decode, encode
-from joinfold.operators.fold import Fold, Noted
 from joinfold.operators.layout import FoldLayout
-from joinfold.operators.merge import merge
+from joinfold.operators.merge import merge, together
 from joinfold.operators.values import stable_hash
 from joinfold.types import Schema
 
@@ -24,9 +26,10 @@ NOTED_ARROW = pa.schema([("label", pa.int32()), ("blob", pa.binary())])
 
 @dataclass(frozen=True, slots=True)
 class FoldStage:
-    """What FOLD needs besides its rows: the layout, its buckets, and the labels its answers are merged by."""
+    """What FOLD needs besides its rows: the layout, a choice, its buckets, and the labels its answers are merged by."""
 
     layout: FoldLayout
+    choice: FoldChoice
     buckets: tuple[int, ...]
     merges: tuple[int, ...]
     question: str
@@ -37,10 +40,9 @@ class FoldStage:
         kept = f"{self.question}\n{self.layout.inputs}\n{self.layout.timeline}\n{len(self.buckets)}"
         return hashlib.sha256(kept.encode()).hexdigest()
 
-    def fold_for(self, bucket: int) -> Fold:
+    def fold_for(self, bucket: int) -> Bucket:
         """A bucket before its first row."""
-        fold = ArrivalFold if self.layout.on_arrival else Fold
-        return fold(self.layout, self.buckets.index(bucket))
+        return open_bucket(self.layout, self.buckets.index(bucket), self.choice)
 
     def split(self, noted: Noted) -> Iterator[tuple[int, bytes]]:
         """The noted rows by the label under which their group is merged."""
@@ -72,9 +74,10 @@ def fold_bounded(stage: FoldStage, blobs: pa.Table) -> pa.Table:
 
 def finish_batches(layout: FoldLayout, schema: Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """MERGE over all that a partition has of a micro-batch."""
-    decoded = [decode(blob) for batch in batches for blob in batch.column("blob").to_pylist()]
+    decoded = [decode(blob) for batch in batches for blob in batch.column("blob").to_pylist() if blob is not None]
     if decoded:
-        finished = merge(layout, [part for part, _ in decoded])
+        parts = [part for part, _ in decoded]
+        finished = together(parts) if layout.is_plain else merge(layout, parts)
         if layout.changes:
             facts = decoded[0][1]
             finished = changes(finished, facts["instants"], facts["before"])

@@ -1,7 +1,7 @@
 """FOLD on Structured Streaming: one key a bucket, the entries of live cells in the state store.
 
-The state of a bucket is its *moment* (a small blob) and *pieces* (blobs of entries, deleted when their last cell has
-left). What is made from them is kept warm between micro-batches, under the token of the moment that it belongs to.
+The state of a bucket is its *moment* (a small blob) and its entries (`pieces`). What is made from them is kept warm
+between micro-batches, under the token of the moment that it belongs to.
 """
 
 import uuid
@@ -15,14 +15,14 @@ from pyspark.sql import DataFrame, GroupedData
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from joinfold.errors import EvaluationError
+from joinfold.operators.bucket import Bucket, Moment
 from joinfold.operators.codec import decode, encode
-from joinfold.operators.fold import Fold, Moment
 from joinfold.operators.timeline import Clock, Occupancy
 from joinfold.runtime.handle import METRIC_COLUMNS, observed
+from joinfold.runtime.pieces import Pieces
 from joinfold.runtime.stages import NOTED, FoldStage
 from joinfold.runtime.warm import WarmFolds, shared_folder
 
-ENTRIES_PER_PIECE = 65_536
 ROWS = f"{NOTED}, {METRIC_COLUMNS}"
 
 _warm = WarmFolds(shared_folder())
@@ -52,77 +52,49 @@ class FoldProcessor(StatefulProcessor):
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         """A micro-batch of a bucket."""
         bucket = int(key[0])
-        facts, fold = self._fold(bucket)
-        accepted = fold.absorb(blob for frame in rows for blob in frame["blob"])
-        self._write(facts, accepted)
+        pieces, fold = self._fold(bucket)
+        pieces.add(fold.absorb(blob for frame in rows for blob in frame["blob"]))
         answered = fold.answer()
         noted = list(self.stage.split(answered))
-        self._forget(facts, fold)
-        facts |= {"token": uuid.uuid4().hex, "identity": self.stage.identity}
+        pieces.forget(fold.is_done)
+        pieces.merge(fold)
+        facts = {"token": uuid.uuid4().hex, "identity": self.stage.identity, **pieces.facts()}
         self.moment.update((encode(_NO_ROWS, facts | _moment_facts(fold.moment)),))
         _warm.keep(f"{self.run}-{bucket}", facts["token"], fold)
-        yield _rows(noted, fold, len(answered.numbers), facts)
+        yield _rows(noted, fold, len(answered.numbers), pieces.size_bytes)
 
     def close(self) -> None:
         """Nothing to close: the state is Spark's."""
 
-    def _fold(self, bucket: int) -> tuple[dict[str, Any], Fold]:
+    def _fold(self, bucket: int) -> tuple[Pieces, Bucket]:
         """The bucket as the state has it, from memory where the token fits."""
         stored = self.moment.get()
         if stored is None:
-            return {"pieces": [], "next": 0}, self.stage.fold_for(bucket)
+            return Pieces(self.pieces), self.stage.fold_for(bucket)
         _, facts = decode(bytes(stored[0]))
         if facts["identity"] != self.stage.identity:
             hint = "start the query that made it, with as many partitions, or use another checkpoint directory."
             raise EvaluationError("the checkpoint belongs to another query, or to another number of partitions", hint)
+        pieces = Pieces(self.pieces, facts)
         fold = _warm.take(f"{self.run}-{bucket}", facts["token"])
         if fold is None:
             fold = self.stage.fold_for(bucket)
-            for number, place, *_ in facts["pieces"]:
-                piece = self.pieces.getValue((number,))
-                if piece is None:
-                    raise EvaluationError(f"piece {number} of the state is missing", "the checkpoint cannot be used.")
-                batch, _ = decode(bytes(piece[0]))
+            for place, batch in pieces.read():
                 fold.add(place, batch)
             fold.moment = _moment_from(facts)
             fold.resume()
-        return {"pieces": facts["pieces"], "next": facts["next"]}, fold
-
-    def _write(self, facts: dict[str, Any], accepted: list[tuple[int, pa.RecordBatch]]) -> None:
-        """Stores new entries in pieces of a size that the state store moves well."""
-        for place in sorted({place for place, _ in accepted}):
-            batches = [batch for own, batch in accepted if own == place]
-            entries = pa.Table.from_batches(batches).combine_chunks().sort_by("cell").to_batches()
-            for batch in entries:
-                for start in range(0, batch.num_rows, ENTRIES_PER_PIECE):
-                    piece = batch.slice(start, ENTRIES_PER_PIECE)
-                    last_cell = piece.column("cell")[piece.num_rows - 1].as_py()
-                    blob = encode(piece)
-                    self.pieces.updateValue((facts["next"],), (blob,))
-                    facts["pieces"].append([facts["next"], place, last_cell, len(blob)])
-                    facts["next"] += 1
-
-    def _forget(self, facts: dict[str, Any], fold: Fold) -> None:
-        """Deletes the pieces of which every cell has left its window."""
-        live = []
-        for piece in facts["pieces"]:
-            number, place, last_cell, _ = piece
-            if fold.is_done(place, last_cell):
-                self.pieces.removeKey((number,))
-            else:
-                live.append(piece)
-        facts["pieces"] = live
+        return pieces, fold
 
 
-def _rows(noted: list[tuple[int, bytes]], fold: Fold, instants: int, facts: dict[str, Any]) -> pd.DataFrame:
+def _rows(noted: list[tuple[int, bytes]], fold: Bucket, instants: int, state_bytes: int) -> pd.DataFrame:
     """The noted answers, and one more row with the bucket's metrics."""
     moment = fold.moment
     metrics = {
-        "watermark": moment.clock.watermark(fold.layout.delays_us),
+        "watermark": fold.watermark,
         "instants": instants,
-        "entries": sum(side.live_entries for side in fold.live.sets),
-        "cells": sum(map(len, fold.cells)),
-        "state_bytes": sum(size for *_, size in facts["pieces"]),
+        "entries": fold.entries_held,
+        "cells": fold.cells_held,
+        "state_bytes": state_bytes,
         "late": moment.late,
         "seen": moment.clock.largest,
         "read": fold.rows_read if fold.is_first else [0] * fold.layout.streams,  # every bucket knows them; one says so

@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from joinfold.operators.fold import Fold
+from joinfold.operators.bucket import Bucket
 
 MEMORY = Path("/dev/shm")
 MOST_BYTES = 128 * 2**20
@@ -31,9 +31,9 @@ class WarmFolds:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
-        self.here: dict[str, tuple[str, Fold]] = {}
+        self.here: dict[str, tuple[str, Bucket]] = {}
 
-    def keep(self, name: str, token: str, fold: Fold) -> None:
+    def keep(self, name: str, token: str, fold: Bucket) -> None:
         """Keeps a bucket as it stands under a token."""
         self.here.pop(name, None)
         self.here[name] = (token, fold)
@@ -43,7 +43,7 @@ class WarmFolds:
             with contextlib.suppress(OSError):  # a cache may be lost at any time
                 _write(self.folder, name, token, fold)
 
-    def take(self, name: str, token: str) -> Fold | None:
+    def take(self, name: str, token: str) -> Bucket | None:
         """The bucket as it stood under a token, if it is still known; the caller may change it."""
         kept, fold = self.here.pop(name, ("", None))
         if fold is not None and kept == token:
@@ -74,7 +74,7 @@ def shared_folder() -> Path | None:
     return folder
 
 
-def _write(folder: Path, name: str, token: str, fold: Fold) -> None:
+def _write(folder: Path, name: str, token: str, fold: Bucket) -> None:
     """token, lengths of all buffers, the pickled object, then the buffers, each at a multiple of a word."""
     buffers: list[pickle.PickleBuffer] = []
     pickled = pickle.dumps(fold, protocol=5, buffer_callback=buffers.append)
@@ -98,7 +98,7 @@ def _write(folder: Path, name: str, token: str, fold: Fold) -> None:
         raise
 
 
-def _read(path: Path, token: str) -> Fold | None:
+def _read(path: Path, token: str) -> Bucket | None:
     with open(path, "r+b") as file:
         memory = memoryview(mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE))
     place = _WORD
@@ -113,5 +113,5 @@ def _read(path: Path, token: str) -> Fold | None:
     if kept != token:
         return None
     pickled = next_part(length)
-    fold: Fold = pickle.loads(pickled, buffers=[next_part(part) for part in lengths])
+    fold: Bucket = pickle.loads(pickled, buffers=[next_part(part) for part in lengths])
     return fold

@@ -1,0 +1,97 @@
+"""Bounded tables, fed to the end: all rows at once, or some at a time in the order of event time.
+
+    stream a    1     3  4        8
+    stream b      2         6  7
+    fed         ├─────┤├────┤├────┤     three rows at a time, whichever stream they are of
+
+One row at a time is the setting in which the literature compares join methods. Rows come in order, so none is late.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from joinfold.errors import UsageError
+from joinfold.inprocess.driver import InProcess, Measures
+from joinfold.inprocess.frames import Rows, column_of
+from joinfold.logical.query import LogicalQuery, Source
+from joinfold.planner.folding import plan_fold
+from joinfold.planner.plan import PhysicalPlan
+
+LAST = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class InProcessRun:
+    """What a run gives: its answers, and what they cost."""
+
+    answers: pa.Table
+    measures: Measures
+
+
+def run_in_process(
+    query: LogicalQuery | PhysicalPlan, data: Mapping[str, Rows], rows_per_step: int | None = None
+) -> InProcessRun:
+    """The answers over bounded tables, by the name of their stream.
+
+    ``rows_per_step`` rows are fed at a time, in order of event time; None feeds everything at once.
+    """
+    if rows_per_step is not None and rows_per_step < 1:
+        raise UsageError(f"rows_per_step is {rows_per_step}", "give a number from 1 on, or None for all rows at once.")
+    plan = plan_fold(query) if isinstance(query, LogicalQuery) else query
+    sources = {frame.input.source.name: frame.input.source for frame in plan.frames}
+    for name in sources:
+        if name not in data:
+            has = f"there is data for: {', '.join(data)}." if data else "there is none at all."
+            raise UsageError(f"there is no data for stream '{name}'", has)
+        if not isinstance(data[name], pa.Table | pa.RecordBatch):
+            kind = type(data[name]).__name__
+            raise UsageError(f"the data of stream '{name}' is a {kind}", "give a pyarrow Table or RecordBatch.")
+    machine = InProcess(plan)
+    if rows_per_step is None:
+        machine.feed(data)
+        return InProcessRun(machine.answer(to_the_end=True), machine.measures)
+    answers = []
+    for step in _steps(sources, data, rows_per_step):
+        machine.feed(step)
+        answers.append(machine.answer())
+    answers.append(machine.answer(to_the_end=True))
+    return InProcessRun(pa.concat_tables(answers).combine_chunks(), machine.measures)
+
+
+def _steps(sources: Mapping[str, Source], data: Mapping[str, Rows], size: int) -> Iterator[dict[str, Rows]]:
+    """The rows of all streams in order of event time, in pieces; of rows of one time, those of the first stream first.
+
+    Every stream is put in order by itself. A piece then has the next rows of each stream, as many as belong to it.
+    """
+    times = {name: _times(source, data[name]) for name, source in sources.items()}
+    ordered = {name: _in_order(data[name], times[name]) for name in sources}
+    streams = np.repeat(np.arange(len(sources)), [len(own) for own in times.values()])
+    streams = streams[np.argsort(np.concatenate(list(times.values())), kind="stable")]
+    counts = [np.cumsum(streams == number) for number in range(len(sources))]
+    before = dict.fromkeys(sources, 0)
+    for start in range(0, len(streams), size):
+        last = min(start + size, len(streams)) - 1
+        step = {}
+        for name, count in zip(sources, counts, strict=True):
+            until = int(count[last])
+            step[name] = ordered[name].slice(before[name], until - before[name])
+            before[name] = until
+        yield step
+
+
+def _in_order(rows: Rows, times: NDArray[np.int64]) -> pa.Table:
+    table = pa.table(rows) if isinstance(rows, pa.RecordBatch) else rows
+    if (times[1:] < times[:-1]).any():
+        table = table.take(pa.array(np.argsort(times, kind="stable")))
+    return table.combine_chunks()
+
+
+def _times(source: Source, rows: Rows) -> NDArray[np.int64]:
+    """The event times as numbers; rows without one come last."""
+    assert source.time is not None
+    column = column_of(source, rows, source.time).cast(pa.int64())
+    return np.asarray(column.fill_null(LAST).to_numpy(zero_copy_only=False), np.int64)

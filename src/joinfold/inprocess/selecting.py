@@ -1,0 +1,134 @@
+"""HAVING and SELECT over what MERGE gives; for CHANGES over what was and over what is, and what differs.
+
+    rows of MERGE     was ──HAVING, SELECT──▶ old ─┐  only old: delete     only new: insert
+                      now ──HAVING, SELECT──▶ new ─┘  both: update, if a value has changed
+
+SELECT is computed only for rows that HAVING lets through, so that it cannot fail because of another.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from joinfold.arrow import arrow_schema
+from joinfold.columnar import evaluate, is_true
+from joinfold.columnar.vector import Flags
+from joinfold.logical.expressions import AggregateValue, Column, Expression, GroupValue, rewrite
+from joinfold.planner.plan import PhysicalPlan
+from joinfold.types import DataType
+
+Places = NDArray[np.int64]
+
+CLOSE = 1e-9  # a floating value has changed if it has by more than this part of itself
+_FINISHED = "finished"
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The rows of MERGE's answer that HAVING lets through, and the SELECT list of each."""
+
+    rows: Places
+    values: list[pa.Array]
+
+    def take(self, places: Places) -> "Selected":
+        """Some of them."""
+        return Selected(self.rows[places], [column.take(pa.array(places)) for column in self.values])
+
+
+def answer_table(plan: PhysicalPlan, finished: pa.RecordBatch) -> pa.Table:
+    """The answers in order of the instants, with the columns and types of the query's schema."""
+    if plan.query.changes:
+        changes, chosen = _changed(plan, finished)
+    else:
+        changes, chosen = [], _selected(plan, finished, np.arange(finished.num_rows))
+    when = [finished.column(name).take(pa.array(chosen.rows)) for name in _when(plan)]
+    order = np.lexsort([column.to_numpy() for column in reversed(when)])
+    schema = arrow_schema(plan.query.schema)
+    columns = zip([*when, *changes, *chosen.values], schema, strict=True)
+    arrays = [column.take(pa.array(order)).cast(field.type) for column, field in columns]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _when(plan: PhysicalPlan) -> list[str]:
+    return ["instant", "arrival"] if plan.layout.on_arrival else ["instant"]
+
+
+def _selected(plan: PhysicalPlan, finished: pa.RecordBatch, rows: Places, prefix: str = "") -> Selected:
+    """HAVING and SELECT on some rows; the prefix says which of their aggregates are meant."""
+    having = plan.query.having
+    if having is not None:
+        rows = rows[is_true(_over(plan, having, prefix), _columns(finished, rows), len(rows))]
+    columns = _columns(finished, rows)
+    values = [evaluate(_over(plan, output.expression, prefix), columns, len(rows)) for output in plan.query.outputs]
+    return Selected(rows, values)
+
+
+def _columns(finished: pa.RecordBatch, rows: Places) -> dict[tuple[str, str], pa.Array]:
+    chosen = finished if len(rows) == finished.num_rows else finished.take(pa.array(rows))
+    return {(_FINISHED, name): chosen.column(name) for name in chosen.schema.names}
+
+
+def _over(plan: PhysicalPlan, expression: Expression, prefix: str) -> Expression:
+    """The expression with groups, aggregates and shown columns as columns of MERGE's answer."""
+
+    def column(node: Expression) -> Expression | None:
+        match node:
+            case GroupValue(index=index, type=type_):
+                return Column(_FINISHED, plan.group_name(plan.groups[index]), type_)
+            case AggregateValue(index=index, type=type_):
+                return Column(_FINISHED, f"{prefix}a{index}", type_)
+            case Column():
+                return Column(_FINISHED, dict(plan.shown)[node], node.type)
+            case _:
+                return None
+
+    return rewrite(expression, column)
+
+
+def _changed(plan: PhysicalPlan, finished: pa.RecordBatch) -> tuple[list[pa.Array], Selected]:
+    """What to emit, and the kind of change of each; a row that is gone is shown as it was."""
+    old = _selected(plan, finished, _places(finished.column("was")), "old_")
+    new = _selected(plan, finished, _places(finished.column("now")))
+    _, in_old, in_new = np.intersect1d(old.rows, new.rows, assume_unique=True, return_indices=True)
+    pairs = zip(old.take(in_old).values, new.take(in_new).values, plan.query.outputs, strict=True)
+    differs = np.zeros(len(in_new), np.bool_)
+    for was, now, output in pairs:
+        differs |= differ(was, now, output.expression.type)
+    parts = {
+        "delete": old.take(np.flatnonzero(~np.isin(old.rows, new.rows))),
+        "insert": new.take(np.flatnonzero(~np.isin(new.rows, old.rows))),
+        "update": new.take(in_new[differs]),
+    }
+    kinds = pa.concat_arrays([pa.repeat(kind, len(part.rows)) for kind, part in parts.items()])
+    rows = np.concatenate([part.rows for part in parts.values()])
+    columns = zip(*(part.values for part in parts.values()), strict=True)
+    return [kinds], Selected(rows, [pa.concat_arrays(column) for column in columns])
+
+
+def differ(old: pa.Array, new: pa.Array, type_: DataType) -> Flags:
+    """Whether values have changed, bool[rows]: a floating one by more than 1e-9 of itself. NULL equals NULL."""
+    was, now = (column.is_valid().to_numpy(zero_copy_only=False) for column in (old, new))
+    differs: Flags = was != now
+    if (was & now).any():  # Arrow compares no columns of type null
+        same = _close(old, new) if type_.is_floating else _flags(pc.equal(old, new))
+        differs |= was & now & ~same
+    return differs
+
+
+def _close(old: pa.Array, new: pa.Array) -> Flags:
+    left, right = (np.asarray(column.fill_null(0).to_numpy(), np.float64) for column in (old, new))
+    with np.errstate(all="ignore"):
+        close = np.abs(left - right) <= CLOSE * np.maximum(np.abs(left), np.abs(right))
+    finite = np.isfinite(left) & np.isfinite(right)
+    return np.where(finite, close, (left == right) | (np.isnan(left) & np.isnan(right)))
+
+
+def _places(column: pa.Array) -> Places:
+    return np.flatnonzero(_flags(column))
+
+
+def _flags(column: pa.Array) -> Flags:
+    return np.asarray(column.fill_null(False).to_numpy(zero_copy_only=False), np.bool_)

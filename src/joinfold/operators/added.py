@@ -1,0 +1,73 @@
+"""Totals to which rows of worth are added and from which they are taken."""
+
+import numpy as np
+
+from joinfold.kernels import double_double as dd
+from joinfold.kernels.grouping import group_rows, sum_dds, sum_ints
+from joinfold.operators.entries import Doubles, Integers
+from joinfold.operators.groups import GroupTotals
+from joinfold.operators.layout import FoldLayout
+from joinfold.operators.worth import EXACT, WHOLE, Worth, too_many
+
+
+class AddedTotals(GroupTotals):
+    """Totals with a column for every product."""
+
+    def __init__(self, layout: FoldLayout) -> None:
+        super().__init__(layout, 1)
+        self.clear()
+
+    def clear(self) -> None:
+        """Nothing is in any group."""
+        kernel = type(self.totals)
+        groups = 1 if self.layout.is_global else 0
+        self.totals = kernel(len(self.products), len(self.layout.real_products), groups)
+
+    def add(self, worth: Worth, sign: int) -> None:
+        """Adds rows to the totals of their groups, or takes them away."""
+        if not len(worth):
+            return
+        summed = by_group(worth, worth.group[None, :])
+        totals, groups = self.totals, summed.group
+        totals.cover(int(groups.max()) + 1)
+        totals.touched[groups] = 1
+        before = totals.ints[groups]
+        if (np.abs(before.astype(np.float64)) + np.abs(summed.integers.astype(np.float64))).max() >= WHOLE:
+            raise too_many()
+        totals.ints[groups] = before + sign * summed.integers
+        for hi in range(0, summed.reals.shape[1], 2):
+            held = (totals.dds[groups, hi], totals.dds[groups, hi + 1])
+            with np.errstate(all="ignore"):
+                high, low = dd.add(held, (sign * summed.reals[:, hi], sign * summed.reals[:, hi + 1]))
+                totals.dds[groups, hi], totals.dds[groups, hi + 1] = high, low
+                totals.wear[groups, hi] += sign * summed.wear[:, hi]
+                totals.wear[groups, hi + 1] += np.abs(totals.wear[groups, hi]) + summed.wear[:, hi + 1]
+            if hi // 2 in self.exact and np.abs(high).max() >= EXACT:
+                raise too_many()
+
+
+def by_group(worth: Worth, codes: Integers) -> Worth:
+    """Rows with equal codes, int64[columns, rows], together; their extremes are left away."""
+    number, first = group_rows(codes)
+    count = len(first)
+    integers = [sum_ints(number, count, np.ascontiguousarray(column)) for column in worth.integers.T]
+    return Worth(
+        worth.group[first],
+        worth.leaves[first],
+        np.stack(integers, axis=1),
+        _summed_reals(number, count, worth.reals),
+        np.stack([np.bincount(number, column, count) for column in worth.wear.T], axis=1)
+        if worth.wear.shape[1]
+        else np.zeros((count, 0)),
+        np.zeros((count, 0), np.int64),
+        np.zeros((count, 0), np.bool_),
+    )
+
+
+def _summed_reals(number: Integers, rows: int, reals: Doubles) -> Doubles:
+    found = np.zeros((rows, reals.shape[1]))
+    for hi in range(0, reals.shape[1], 2):
+        high = sum_dds(number, rows, np.ascontiguousarray(reals[:, hi]))
+        low = sum_dds(number, rows, np.ascontiguousarray(reals[:, hi + 1]))
+        found[:, hi], found[:, hi + 1] = dd.add(high, low)
+    return found

@@ -1,0 +1,62 @@
+"""What a plan may choose for FOLD: the method, where to aggregate early, and the structure of each window.
+
+Whatever is chosen, the answers and the stored state are the same.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from joinfold.operators.layout import FoldLayout
+
+MethodName = Literal["pc", "ic", "tc"]
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A structure of `kernels.structures`, or ``sums`` for order statistics, with the parameters that are not usual."""
+
+    structure: str
+    parameters: tuple[tuple[str, int], ...] = ()
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{name}={value}" for name, value in self.parameters)
+        return f"{self.structure}({given})" if given else self.structure
+
+
+HASH, TREE, SUMS = Index("hash"), Index("btree"), Index("sums")
+
+
+@dataclass(frozen=True, slots=True)
+class FoldChoice:
+    """A method for sums, the inputs whose windows are aggregation sets, and an index for the window of each input.
+
+    ``order`` has the inputs in the order in which they are probed, each after the one whose entry arrives.
+    """
+
+    method: MethodName
+    early: frozenset[int]
+    indexes: tuple[Index, ...]
+    order: tuple[int, ...]
+    is_fused: bool = False
+
+    @staticmethod
+    def usual(layout: FoldLayout) -> "FoldChoice":
+        """The choice where nothing is known of the data."""
+        places, combining = range(len(layout.inputs)), layout.combining
+        fused = not combining and len(layout.inputs) == 2 and not layout.is_plain
+        enumerated = TREE if combining.ranges or not layout.bucket_classes else HASH
+        index = SUMS if can_sum(layout) else enumerated
+        return FoldChoice("ic", frozenset(places), (index,) * len(places), tuple(places), fused)
+
+
+def can_sum(layout: FoldLayout) -> bool:
+    """Whether sums over ranges answer the query: one range, nothing that looks at combinations, no extremes.
+
+    With bounds on both ends the sum is a difference, which integers survive and floating numbers may not.
+    """
+    combining = layout.combining
+    if len(layout.inputs) != 2 or len(combining.ranges) != 1 or layout.extremes or layout.is_plain:
+        return False
+    (join,) = combining.ranges
+    rounds = bool(join.low and join.high and layout.inputs[join.bound_place].reals)
+    return not (combining.conditions or combining.values or rounds)

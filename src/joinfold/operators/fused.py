@@ -1,0 +1,227 @@
+"""IC over hashed aggregation sets of both inputs, as one compiled step: the plan that most queries run.
+
+An entry that enters or leaves is multiplied with the payloads of the other input's (key, group) slots as they are
+found: nothing is kept of the combinations. Extremes are charged until their first member leaves (TC).
+
+Most products need not be computed. A column that has been zero so far (the upper limbs of small numbers, counts of
+NaN) makes its products zero; one that has equalled the count so far (the number of non-NULLs where there are no NULLs)
+makes them equal to those of the count. Such a product is *idle*. When a column changes its ways, its products wake up
+with the totals that they would have had: zero, or those of the count.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joinfold.errors import EvaluationError
+from joinfold.kernels import products as kernel
+from joinfold.kernels.aggregation_set import AggregationSet
+from joinfold.operators.entries import Entries
+from joinfold.operators.extremes import ExtremeStairs
+from joinfold.operators.groups import GroupTotals, Product
+from joinfold.operators.layout import FoldLayout
+from joinfold.operators.timeline import BEGINNING, END
+
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+WHOLE = 2**63 - 1
+EXACT = 2.0**100
+
+
+class Fused:
+    """Both windows as aggregation sets, and what their combinations come to."""
+
+    def __init__(self, layout: FoldLayout) -> None:
+        assert len(layout.inputs) == 2 and not layout.combining
+        self.layout = layout
+        self.sets = [AggregationSet(len(side.integers) + len(side.reals), len(side.reals)) for side in layout.inputs]
+        self.totals = FusedTotals(layout)
+        self.stairs = [ExtremeStairs(extreme) for extreme in layout.extremes]
+        if layout.streams == 1:
+            self._add_constant_row()
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether a floating sum has become small against what has gone through it."""
+        return self.totals.is_worn
+
+    @property
+    def live_entries(self) -> int:
+        """How many (key, group) have rows."""
+        return sum(side.live_entries for side in self.sets)
+
+    @property
+    def bytes_held(self) -> int:
+        """The memory of all arrays."""
+        held = sum(side.bytes_held for side in self.sets) + sum(stairs.bytes_held for stairs in self.stairs)
+        return held + self.totals.totals.bytes_held
+
+    def expect(self, place: int, entries: Entries) -> None:
+        """Nothing has to be prepared for entries that will enter."""
+
+    def enter(self, place: int, entries: Entries, leave: int, now: int) -> None:
+        """Entries enter their window, where they stay until ``leave``."""
+        self._apply(place, entries, 1)
+        mode, pairs = self.totals.mode(place), self.totals.table
+        for stairs, (codes, has) in zip(self.stairs, entries.extremes, strict=True):
+            if stairs.extreme.place == place:
+                stairs.enter_values(entries.key[has], entries.group[has], leave, codes[has], mode, pairs, now)
+            else:
+                is_partner = entries.integers[:, stairs.extreme.partners[place]] > 0
+                stairs.enter_partners(entries.key[is_partner], entries.group[is_partner], leave, mode, pairs, now)
+
+    def leave(self, place: int, entries: Entries, now: int) -> None:
+        """Entries leave their window; their extremes have gone by themselves."""
+        self._apply(place, entries, -1)
+
+    def heads(self, now: int) -> list[tuple[Integers, Flags]]:
+        """For each extreme the codes of all groups as they stand, and where there is one."""
+        self._refuse_wrapped()
+        return [stairs.heads(now) for stairs in self.stairs]
+
+    def expire(self, now: int) -> None:
+        """Forgets extremes that have left."""
+        for stairs in self.stairs:
+            stairs.expire(now)
+
+    def _apply(self, place: int, entries: Entries, sign: int) -> None:
+        self.totals.add(place, entries, sign, self.sets[1 - place])
+        self.sets[place].update(entries.key, entries.group, entries.integers, entries.reals, sign)
+
+    def _add_constant_row(self) -> None:
+        ones = np.ones((1, len(self.layout.inputs[1].integers)), np.int64)
+        assert not self.layout.inputs[1].reals
+        nothing = np.zeros(1, np.int32)
+        self.sets[1].update(nothing, nothing, ones, np.zeros((1, 0)), 1)
+        for stairs in self.stairs:
+            stairs.enter_partners(nothing, nothing, END, self.totals.mode(1), None, BEGINNING)
+
+    def _refuse_wrapped(self) -> None:
+        """Raises an error where an integer might have wrapped around: integers are exact or they are refused.
+
+        A limb is at most 2^31 for each row, so few combinations cannot wrap; for many it is asked how large the limbs
+        are. Sums of products of two integers are double-doubles, exact below 2^100.
+        """
+        totals = self.totals.totals
+        pairs = int(totals.ints[:, 0].max(initial=0))
+        most = [int(side.largest_magnitude[0]) * side.live_entries for side in self.sets]
+        if most[0] * most[1] >= WHOLE:
+            most = [int(_counts(side).sum(dtype=object)) for side in self.sets]
+        if (
+            max(int(side.largest_magnitude.max()) for side in self.sets) >= WHOLE
+            or most[0] * most[1] >= WHOLE
+            or (pairs >= WHOLE >> 32 and pairs * self._largest_factor() >= WHOLE)
+            or totals.largest[self.totals.exact].max(initial=0.0) >= EXACT
+        ):
+            raise EvaluationError(
+                f"a group has {pairs} combinations, too many to sum numbers of this size exactly",
+                "use a smaller window, or group by more columns.",
+            )
+
+    def _largest_factor(self) -> float:
+        """The largest product of limbs that a combination adds to an integer, on the average over a slot."""
+        each = []
+        for side in self.sets:
+            integers = side.slots.ints[side.slots.live_positions()]
+            each.append((np.abs(integers) / integers[:, :1]).max(axis=0, initial=0.0))
+        return max(float(each[0][left] * each[1][right]) for left, right, _ in self.layout.integer_products)
+
+
+class FusedTotals(GroupTotals):
+    """Totals of which only the products that are not idle have a column."""
+
+    def __init__(self, layout: FoldLayout) -> None:
+        super().__init__(layout, 1)
+        self.is_grouped = [bool(side.groups) for side in layout.inputs]
+        self.table = self.pairs[0] if self.pairs else None
+        self.idle_zero = [np.ones(len(side.integers) + len(side.reals), np.bool_) for side in layout.inputs]
+        self.idle_count = [np.ones(len(side.integers) + len(side.reals), np.bool_) for side in layout.inputs]
+        for zero in self.idle_zero:
+            zero[0] = False
+        self.awake: list[tuple[int, int]] = [(0, 0)]
+        self.real_products = np.array(
+            [(left.is_integer, left.index, right.is_integer, right.index) for left, right, _ in layout.real_products],
+            np.int64,
+        ).reshape(-1, 4)
+
+    def add(self, place: int, entries: Entries, sign: int, other: AggregationSet) -> None:
+        """Adds the products of a delta of one input with the live window of the other."""
+        self._watch(place, entries.integers)
+        integer_products, real_products = np.array(self.awake, np.int64), self.real_products
+        if place == 1:  # a product is (first input, second input); the kernel wants (delta, slot)
+            integer_products, real_products = integer_products[:, ::-1], real_products[:, [2, 3, 0, 1]]
+        kernel.add_products(
+            entries.key,
+            entries.group,
+            entries.integers,
+            entries.reals,
+            sign,
+            other,
+            self.mode(place),
+            self.table,
+            integer_products,
+            real_products,
+            self.totals,
+        )
+
+    def mode(self, place: int) -> int:
+        """Whose group a combination belongs to, as the kernels want it for a delta of this input."""
+        if all(self.is_grouped):
+            return kernel.OF_DELTA_AND_SLOT if place == 0 else kernel.OF_SLOT_AND_DELTA
+        if not any(self.is_grouped):
+            return kernel.OF_ALL
+        return kernel.OF_DELTA if self.is_grouped[place] else kernel.OF_SLOT
+
+    def counts_of(self, product: Product) -> Integers | None:
+        """A column of all groups; None where it is zero in all of them."""
+        stands = self._represented(product)
+        return None if stands is None else self.totals.ints[:, self.awake.index(stands)]
+
+    def integers_of(self, groups: Integers) -> Integers:
+        """The integer products of some groups, in the layout's order."""
+        computed = self.totals.ints[groups]
+        complete = np.zeros((len(groups), len(self.layout.integer_products)), np.int64)
+        for column, product in enumerate(self.layout.integer_products):
+            stands = self._represented(product)
+            if stands is not None:
+                complete[:, column] = computed[:, self.awake.index(stands)]
+        return complete
+
+    def _watch(self, place: int, integers: Integers) -> None:
+        """Wakes the products of columns that are no longer zero, or no longer the count."""
+        zero, same = self.idle_zero[place], self.idle_count[place]
+        if not (zero.any() or same[1:].any()):
+            return
+        still_zero = zero & ~integers.any(axis=0)
+        still_same = same & (integers == integers[:, :1]).all(axis=0)
+        if (still_zero == zero).all() and (still_same == same).all():
+            return
+        before = {product: self._represented(product) for product in self.products}
+        self.idle_zero[place], self.idle_count[place] = still_zero, still_same
+        for product in self.products:
+            wanted, had = self._represented(product), before[product]
+            if wanted is not None and wanted not in self.awake:
+                source = None if had is None else self.totals.ints[:, self.awake.index(had)]
+                self._wake(wanted, source)
+
+    def _represented(self, product: Product) -> tuple[int, int] | None:
+        """The product that stands for this one; None for zero."""
+        columns = list(enumerate(product[:2]))
+        if any(self.idle_zero[place][column] for place, column in columns):
+            return None
+        left, right = (0 if self.idle_count[place][column] else column for place, column in columns)
+        return left, right
+
+    def _wake(self, product: tuple[int, int], source: Integers | None) -> None:
+        grown = kernel.Totals(len(self.awake) + 1, len(self.real_products), self.totals.groups)
+        grown.ints[:, :-1] = self.totals.ints
+        grown.ints[:, -1] = 0 if source is None else source
+        grown.dds[:] = self.totals.dds
+        grown.wear[:] = self.totals.wear
+        grown.largest[:] = self.totals.largest
+        grown.touched[:] = self.totals.touched
+        self.totals = grown
+        self.awake.append(product)
+
+
+def _counts(side: AggregationSet) -> Integers:
+    return np.asarray(side.slots.ints[side.slots.live_positions(), 0])

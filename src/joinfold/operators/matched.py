@@ -1,0 +1,120 @@
+"""Windows whose combinations are found one by one: any join, any method, any structure.
+
+    entries that enter or leave ──▶ probing ──▶ combinations ──▶ their worth ──▶ method ──▶ totals
+                                      │  structures of the other windows             pc, ic, tc
+
+Combinations come in chunks, so memory is bounded by what the method keeps of them.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joinfold.operators.choice import FoldChoice, Index
+from joinfold.operators.entries import Entries, Integers, constant_entries
+from joinfold.operators.groups import GroupTotals
+from joinfold.operators.layout import FoldLayout
+from joinfold.operators.members import Members
+from joinfold.operators.methods import METHODS
+from joinfold.operators.pairs import pair_side
+from joinfold.operators.probing import INSERTS, REMOVES, Bound, IndexedWindow, Prober
+from joinfold.operators.side import Side, side_of
+from joinfold.operators.timeline import END
+from joinfold.operators.vocabulary import Vocabulary
+from joinfold.operators.worth import worth_of
+
+
+class Matched:
+    """The windows of all inputs, and a method."""
+
+    def __init__(self, layout: FoldLayout, choice: FoldChoice, vocabulary: Vocabulary) -> None:
+        self.layout = layout
+        self.vocabulary = vocabulary
+        self.method = METHODS[choice.method](layout)
+        self.prober = Prober(layout, choice.order, vocabulary)
+        self.windows = [self._window(place, choice) for place in range(len(layout.inputs))]
+        if layout.streams == 1:
+            new = self.windows[1].members.enter(constant_entries(layout), END)
+            self.windows[1].change(INSERTS, new, self.prober.keys, vocabulary)
+
+    @property
+    def totals(self) -> GroupTotals:
+        """The running sums of all groups."""
+        return self.method.totals
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether a floating sum has become small against what has gone through it."""
+        return self.totals.is_worn
+
+    @property
+    def live_entries(self) -> int:
+        """How many members the windows have."""
+        return sum(len(window.members) for window in self.windows)
+
+    @property
+    def bytes_held(self) -> int:
+        """The memory of windows and of what the method keeps."""
+        return self.method.bytes_held + sum(window.bytes_held for window in self.windows)
+
+    @property
+    def touched(self) -> int:
+        """How many members all structures have looked at."""
+        return sum(window.touched for window in self.windows)
+
+    def expect(self, place: int, entries: Entries) -> None:
+        """Nothing has to be prepared for entries that will enter."""
+
+    def enter(self, place: int, entries: Entries, leave: int, now: int) -> None:
+        """Entries enter their window, where they stay until ``leave``."""
+        for sides in self._combinations(place, entries, leave):
+            self.method.add(worth_of(self.layout, self.totals, sides), now)
+        window = self.windows[place]
+        new = window.members.enter(entries, leave)
+        window.change(INSERTS, new, self.prober.keys, self.vocabulary)
+
+    def leave(self, place: int, entries: Entries, now: int) -> None:
+        """Entries leave their window."""
+        if self.method.joins_leaving:
+            for sides in self._combinations(place, entries, now):
+                self.method.subtract(worth_of(self.layout, self.totals, sides))
+        window = self.windows[place]
+        gone = window.members.leave(entries)
+        window.change(REMOVES, gone, self.prober.keys, self.vocabulary)
+
+    def heads(self, now: int) -> list[tuple[Integers, NDArray[np.bool_]]]:
+        """Brings the totals to ``now``; for each extreme the codes of all groups, and where there is one."""
+        self.method.settle(now)
+        return self.method.heads(now)
+
+    def expire(self, now: int) -> None:
+        """Nothing is held of what has left."""
+
+    def _window(self, place: int, choice: FoldChoice) -> IndexedWindow:
+        side = self.layout.inputs[place]
+        by_leave = self.method.by_leave or bool(self.layout.extremes)
+        members = Members(
+            len(side.keys),
+            len(side.integers) + len(side.reals),
+            len(side.reals),
+            len(self.layout.extremes),
+            place in choice.early,
+            by_leave,
+        )
+        index = choice.indexes[place] if place < self.layout.streams else Index("list")
+        return IndexedWindow(self.layout, place, members, index, self.prober.asked(place))
+
+    def _combinations(self, place: int, entries: Entries, leave: int) -> Iterator[list[Side]]:
+        """The sides of all combinations with these entries, in chunks."""
+        delta = side_of(entries, leave)
+        classes = self.layout.inputs[place].classes
+        parts = {own: entries.parts[:, number] for number, own in enumerate(classes)}
+        start = Bound(np.arange(len(entries)), {}, parts, {place: entries.carried})
+        for found in self.prober.combinations(place, start, self.windows):
+            sides = [
+                delta.take(found.delta) if other == place else window.members.side(found.slots[other])
+                for other, window in enumerate(self.windows)
+            ]
+            columns = self.prober.columns(found) if self.layout.combining.values else {}
+            yield [*sides, pair_side(self.layout, self.vocabulary, columns, len(found.delta))]

@@ -1,0 +1,219 @@
+"""The live entries of one window, in numbered slots that are used again.
+
+Entries are kept apart, or *merged*: those with equal keys, groups and carried values share a slot (and, where what
+becomes of a combination depends on when it ends, only if they leave together). A window is a queue, so what leaves is
+always what entered first.
+"""
+
+from collections import deque
+
+import numpy as np
+
+from joinfold.kernels import double_double as dd
+from joinfold.kernels.grouping import group_rows, sum_dds, sum_ints
+from joinfold.kernels.identity import IdTable
+from joinfold.operators.entries import Doubles, Entries, Ids, Integers
+from joinfold.operators.side import Side
+
+FIRST_ROOM = 64
+_COLUMNS = ("cells", "parts", "group", "carried", "leaves", "integers", "reals", "wear", "codes", "has", "_identity")
+
+
+class Members:
+    """Slots with payloads; ``integer_columns`` includes the counts of what is not zero in the reals."""
+
+    def __init__(
+        self, keys: int, integer_columns: int, real_columns: int, extremes: int, merged: bool, by_leave: bool
+    ) -> None:
+        self.merged = merged
+        self.by_leave = by_leave
+        self.cells = np.zeros(FIRST_ROOM, np.int64)
+        self.parts = np.zeros((FIRST_ROOM, keys), np.int32)
+        self.group = np.zeros(FIRST_ROOM, np.int32)
+        self.carried = np.zeros(FIRST_ROOM, np.int32)
+        self.leaves = np.zeros(FIRST_ROOM, np.int64)
+        self.integers = np.zeros((FIRST_ROOM, integer_columns), np.int64)
+        self.reals = np.zeros((FIRST_ROOM, 2 * real_columns))
+        self.wear = np.zeros((FIRST_ROOM, 2 * real_columns))  # weight, turnover, weight, turnover, …
+        self.codes = np.zeros((FIRST_ROOM, extremes), np.int64)
+        self.has = np.zeros((FIRST_ROOM, extremes), np.bool_)
+        self._entered: deque[Integers] = deque()
+        self._free: list[int] = []
+        self._used = 0
+        self._tables = [IdTable() for _ in range(keys + 2 + by_leave)]
+        self._leave_ids = IdTable()
+        self._slot_of = np.zeros(0, np.int64)
+        self._identity = np.zeros(FIRST_ROOM, np.int64)
+
+    def __len__(self) -> int:
+        return self._used - len(self._free)
+
+    @property
+    def bytes_held(self) -> int:
+        """The memory of all arrays."""
+        arrays = (self.parts, self.group, self.carried, self.leaves, self.integers, self.reals, self.wear, self.codes)
+        tables = sum(table.bytes_held for table in self._tables) if self.merged else 0
+        return sum(array.nbytes for array in arrays) + self.has.nbytes + tables + sum(e.nbytes for e in self._entered)
+
+    def enter(self, entries: Entries, leave: int) -> Integers:
+        """Takes entries in; the slots that are new."""
+        if not self.merged:
+            slots = self._new_slots(entries, np.arange(len(entries)), leave)
+            self._add(slots, entries.integers, entries.reals, 1)
+            self._raise(slots, entries)
+            self._entered.append(slots)
+            return slots
+        identity = self._identities(entries, leave)
+        slots = self._slot_of[identity]
+        missing = np.flatnonzero(slots < 0)
+        distinct, first = np.unique(identity[missing], return_index=True)
+        new = self._new_slots(entries, missing[first], leave)
+        self._slot_of[distinct] = new
+        self._identity[new] = distinct
+        slots = self._slot_of[identity]
+        self._add(slots, entries.integers, entries.reals, 1)
+        self._raise(slots, entries)
+        self._entered.append(slots)
+        return new
+
+    def leave(self, entries: Entries) -> Integers:
+        """Lets the entries that entered first go; the slots that are gone, whose keys can still be read."""
+        slots = self._entered.popleft()
+        assert len(slots) == len(entries)
+        if self.merged:
+            self._add(slots, entries.integers, entries.reals, -1)
+            slots = np.unique(slots)
+            slots = slots[self.integers[slots, 0] == 0]
+            self._slot_of[self._identity[slots]] = -1
+        self._free += slots.tolist()
+        return slots
+
+    @property
+    def entries(self) -> Entries:
+        """The entries that are there, which are not merged."""
+        assert not self.merged
+        there = np.ones(self._used, np.bool_)
+        there[self._free] = False
+        slots = np.flatnonzero(there)
+        extremes = [(self.codes[slots, number], self.has[slots, number]) for number in range(self.codes.shape[1])]
+        return Entries(
+            self.cells[slots],
+            np.zeros(len(slots), np.int32),
+            self.parts[slots],
+            self.group[slots],
+            self.carried[slots],
+            self.integers[slots],
+            self.reals[slots],
+            extremes,
+        )
+
+    def drop(self, slots: Integers) -> None:
+        """Lets entries go that are not merged, in whatever order; their keys can still be read."""
+        assert not self.merged
+        self._free += slots.tolist()
+
+    def side(self, slots: Integers) -> Side:
+        """What combinations need of these slots."""
+        return Side(
+            self.group[slots],
+            self.carried[slots],
+            self.leaves[slots],
+            self.integers[slots],
+            self.reals[slots],
+            self.wear[slots],
+            self.codes[slots],
+            self.has[slots],
+        )
+
+    def _new_slots(self, entries: Entries, chosen: Integers, leave: int) -> Integers:
+        count = len(chosen)
+        again = [self._free.pop() for _ in range(min(count, len(self._free)))]
+        fresh = count - len(again)
+        slots = np.array([*again, *range(self._used, self._used + fresh)], np.int64)
+        self._used += fresh
+        self._make_room(self._used)
+        self.cells[slots] = entries.cells[chosen]
+        self.parts[slots] = entries.parts[chosen]
+        self.group[slots] = entries.group[chosen]
+        self.carried[slots] = entries.carried[chosen]
+        self.leaves[slots] = leave
+        for array in (self.integers, self.reals, self.wear, self.codes, self.has):
+            array[slots] = 0
+        return slots
+
+    def _add(self, slots: Integers, integers: Integers, reals: Doubles, sign: int) -> None:
+        if not len(slots):
+            return
+        if self.merged:  # entries of one batch may share a slot
+            number, first = group_rows(slots[None, :])
+            integers = np.stack([sum_ints(number, len(first), column) for column in integers.T], axis=1)
+            reals = _summed(number, len(first), reals)
+            slots = slots[first]
+        self.integers[slots] += sign * integers
+        for hi in range(0, reals.shape[1], 2):
+            held = (self.reals[slots, hi], self.reals[slots, hi + 1])
+            self.reals[slots, hi], self.reals[slots, hi + 1] = dd.add(
+                held, (sign * reals[:, hi], sign * reals[:, hi + 1])
+            )
+            size = np.abs(reals[:, hi])
+            self.wear[slots, hi] += sign * size
+            self.wear[slots, hi + 1] += np.abs(self.wear[slots, hi]) + size
+
+    def _raise(self, slots: Integers, entries: Entries) -> None:
+        """Extremes of slots become at least those of the entries; slots with extremes are of one leaving time."""
+        for extreme, (codes, has) in enumerate(entries.extremes):
+            there, found = slots[has], codes[has]
+            lowest = np.iinfo(np.int64).min
+            self.codes[there[~self.has[there, extreme]], extreme] = lowest
+            np.maximum.at(self.codes[:, extreme], there, found)
+            self.has[there, extreme] = True
+
+    def _identities(self, entries: Entries, leave: int) -> Integers:
+        """The id of what tells entries apart."""
+        columns = [*entries.parts.T, entries.group, entries.carried]
+        tables = iter(self._tables)
+        ids: Ids = np.zeros(len(entries), np.int32)
+        for column in columns:
+            ids = next(tables).intern_pairs(ids, column)
+        if self.by_leave:
+            ids = next(tables).intern_pairs(ids, np.full(len(ids), self._leave_id(leave), np.int32))
+        highest = int(ids.max(initial=-1)) + 1
+        if highest > len(self._slot_of):
+            grown = np.full(max(highest, 2 * len(self._slot_of)), -1, np.int64)
+            grown[: len(self._slot_of)] = self._slot_of
+            self._slot_of = grown
+        return ids.astype(np.int64)
+
+    def _leave_id(self, leave: int) -> int:
+        return int(self._leave_ids.intern(np.array([leave]))[0])
+
+    def _make_room(self, slots: int) -> None:
+        room = len(self.group)
+        if slots <= room:
+            return
+        room = max(slots, 2 * room)
+        for name in (
+            "cells",
+            "parts",
+            "group",
+            "carried",
+            "leaves",
+            "integers",
+            "reals",
+            "wear",
+            "codes",
+            "has",
+            "_identity",
+        ):
+            array = getattr(self, name)
+            grown = np.zeros((room, *array.shape[1:]), array.dtype)
+            grown[: len(array)] = array
+            setattr(self, name, grown)
+
+
+def _summed(number: Integers, slots: int, reals: Doubles) -> Doubles:
+    found = np.zeros((slots, reals.shape[1]))
+    for hi in range(0, reals.shape[1], 2):
+        high, low = sum_dds(number, slots, reals[:, hi].copy()), sum_dds(number, slots, reals[:, hi + 1].copy())
+        found[:, hi], found[:, hi + 1] = dd.add(high, low)
+    return found

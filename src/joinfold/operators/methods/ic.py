@@ -1,0 +1,44 @@
+"""IC (Wang): what enters is added, what leaves is subtracted; nothing is kept of combinations.
+
+Extremes cannot be subtracted: they are charged, as TC does.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joinfold.operators.entries import Integers
+from joinfold.operators.layout import FoldLayout
+from joinfold.operators.methods.method import ChargedExtremes, Method
+from joinfold.operators.worth import Worth
+
+
+class Incremental(Method):
+    """Totals move by the combinations of what enters and of what leaves."""
+
+    joins_leaving = True
+    by_leave = False
+
+    def __init__(self, layout: FoldLayout) -> None:
+        super().__init__(layout)
+        self.extremes = ChargedExtremes(layout)
+
+    @property
+    def bytes_held(self) -> int:
+        """The memory of totals and staircases."""
+        return super().bytes_held + self.extremes.bytes_held
+
+    def add(self, worth: Worth, now: int) -> None:
+        """Combinations that have come into being."""
+        self.totals.add(worth, 1)
+        self.extremes.charge(worth, now)
+
+    def subtract(self, worth: Worth) -> None:
+        """Combinations that end."""
+        self.totals.add(worth, -1)
+
+    def settle(self, now: int) -> None:
+        """The totals are where they are."""
+
+    def heads(self, now: int) -> list[tuple[Integers, NDArray[np.bool_]]]:
+        """For each extreme the codes of all groups, and where there is one."""
+        return self.extremes.heads(now)

@@ -1,0 +1,222 @@
+"""From an entry to the combinations that it is in: the other windows are probed one after another (MJoin).
+
+A step binds one more input: it is found by the keys that it shares with inputs bound before, and by a range if there is
+one; then whatever can be decided now is checked. Nothing is kept between the steps but the rows of a chunk, so memory
+is bounded whatever the number of combinations.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joinfold.columnar import is_true
+from joinfold.kernels.identity import IdTable
+from joinfold.kernels.structures import STRUCTURES
+from joinfold.kernels.structures.operations import INSERT, PROBE, REMOVE, Operations, Structure
+from joinfold.operators.choice import Index
+from joinfold.operators.entries import Ids, Integers
+from joinfold.operators.layout import FoldLayout, PairCondition
+from joinfold.operators.members import Members
+from joinfold.operators.vocabulary import Vocabulary
+
+Flags = NDArray[np.bool_]
+IndexName = tuple[tuple[int, ...], int | None]  # the key classes and the range that an index is asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Binds ``place``: by key classes and one range, then by other ranges and conditions that are complete with it."""
+
+    place: int
+    classes: tuple[int, ...]
+    range: int | None
+    checked: tuple[int, ...]
+    conditions: tuple[PairCondition, ...]
+
+    @property
+    def index(self) -> IndexName:
+        """The index that this step asks."""
+        return self.classes, self.range
+
+
+def steps_from(layout: FoldLayout, order: tuple[int, ...], first: int) -> tuple[Step, ...]:
+    """The steps that bind all inputs, from an entry of the first: those that share a key come before others."""
+    bound, steps = [first], []
+    while len(bound) < len(layout.inputs):
+        waiting = [place for place in order if place not in bound]
+        place = next((place for place in waiting if _shared(layout, bound, place)), None)
+        if place is None:
+            place = next((place for place in waiting if _ranges(layout, bound, place)), waiting[0])
+        ranges = _ranges(layout, bound, place)
+        bound.append(place)
+        conditions = tuple(
+            condition
+            for condition in layout.combining.conditions
+            if place in condition.places and set(condition.places) <= set(bound)
+        )
+        steps.append(Step(place, _shared(layout, bound[:-1], place), next(iter(ranges), None), ranges, conditions))
+    return tuple(steps)
+
+
+def _shared(layout: FoldLayout, bound: list[int], place: int) -> tuple[int, ...]:
+    known = {number for other in bound for number in layout.inputs[other].classes}
+    return tuple(number for number in layout.inputs[place].classes if number in known)
+
+
+def _ranges(layout: FoldLayout, bound: list[int], place: int) -> tuple[int, ...]:
+    """The ranges that join a place with what is bound."""
+    return tuple(
+        number
+        for number, join in enumerate(layout.combining.ranges)
+        if place in (join.value_place, join.bound_place) and {join.value_place, join.bound_place} <= {*bound, place}
+    )
+
+
+class KeyIds:
+    """One id for the keys of several classes together; no key is 0."""
+
+    def __init__(self, classes: int) -> None:
+        self.tables = [IdTable() for _ in range(classes - 1)]
+
+    def __len__(self) -> int:
+        return max(map(len, self.tables), default=0)
+
+    def of(self, parts: list[Ids], rows: int) -> Ids:
+        """The ids of rows, from the id of each class."""
+        if not parts:
+            return np.zeros(rows, np.int32)
+        found = parts[0]
+        for table, own in zip(self.tables, parts[1:], strict=True):
+            found = table.intern_pairs(found, own)
+        return np.ascontiguousarray(found)
+
+
+class IndexedWindow:
+    """The members of one input, with an index for every way in which steps ask for them."""
+
+    def __init__(self, layout: FoldLayout, place: int, members: Members, index: Index, asked: set[IndexName]) -> None:
+        self.side = layout.inputs[place]
+        self.place = place
+        self.members = members
+        self.structures: dict[IndexName, Structure] = {name: _structure(index) for name in sorted(asked, key=str)}
+
+    @property
+    def touched(self) -> int:
+        """How many members its structures have looked at."""
+        return sum(structure.touched for structure in self.structures.values())
+
+    @property
+    def bytes_held(self) -> int:
+        """The memory of members and structures."""
+        return self.members.bytes_held + sum(structure.bytes_held for structure in self.structures.values())
+
+    def change(self, kind: int, slots: Integers, keys: dict[tuple[int, ...], KeyIds], vocabulary: Vocabulary) -> None:
+        """Inserts slots into all structures, or removes them."""
+        for (classes, number), structure in self.structures.items():
+            parts = [self.members.parts[slots, self.side.classes.index(own)] for own in classes]
+            key = keys[classes].of(parts, len(slots))
+            codes = np.zeros(len(slots), np.int64)
+            can = np.logical_and.reduce([part > 0 for part in parts]) if parts else np.ones(len(slots), np.bool_)
+            if number is not None:
+                codes, possible = vocabulary.ranges[number].index_codes(self.place, self.members.carried[slots])
+                can = can & possible
+            changed = slots[can]
+            nothing = np.zeros(len(changed), np.int64)
+            kinds = np.full(len(changed), kind, np.int8)
+            structure.apply(Operations(kinds, key[can], codes[can], nothing, changed))
+
+
+def _structure(index: Index) -> Structure:
+    return STRUCTURES[index.structure](**dict(index.parameters))
+
+
+@dataclass(slots=True)
+class Bound:
+    """Combinations on their way: the row of the delta, the slot of each input that is bound, keys and carried rows."""
+
+    delta: Integers
+    slots: dict[int, Integers]
+    parts: dict[int, Ids]
+    carried: dict[int, Ids]
+
+    def take(self, rows: Integers | Flags) -> "Bound":
+        """Some of them."""
+        return Bound(
+            self.delta[rows],
+            {place: slots[rows] for place, slots in self.slots.items()},
+            {number: ids[rows] for number, ids in self.parts.items()},
+            {place: ids[rows] for place, ids in self.carried.items()},
+        )
+
+
+class Prober:
+    """Goes through the steps from each input."""
+
+    def __init__(self, layout: FoldLayout, order: tuple[int, ...], vocabulary: Vocabulary) -> None:
+        self.layout = layout
+        self.vocabulary = vocabulary
+        self.steps = [steps_from(layout, order, place) for place in range(len(layout.inputs))]
+        self.keys = {step.classes: KeyIds(len(step.classes)) for steps in self.steps for step in steps}
+
+    def asked(self, place: int) -> set[IndexName]:
+        """The indexes that steps ask of an input."""
+        return {step.index for steps in self.steps for step in steps if step.place == place}
+
+    def combinations(self, first: int, bound: Bound, windows: list[IndexedWindow], depth: int = 0) -> Iterator[Bound]:
+        """All combinations of entries of the first input with the members of the others, in chunks."""
+        steps = self.steps[first]
+        if depth == len(steps):
+            yield bound
+            return
+        step = steps[depth]
+        for chunk in self._bind(step, bound, windows[step.place]):
+            yield from self.combinations(first, chunk, windows, depth + 1)
+
+    def _bind(self, step: Step, bound: Bound, window: IndexedWindow) -> Iterator[Bound]:
+        rows = np.arange(len(bound.delta))
+        parts = [bound.parts[number] for number in step.classes]
+        can = np.logical_and.reduce([part > 0 for part in parts]) if parts else np.ones(len(rows), np.bool_)
+        key = self.keys[step.classes].of(parts, len(rows))
+        low = high = np.zeros(len(rows), np.int64)
+        if step.range is not None:
+            codes = self.vocabulary.ranges[step.range]
+            other = next(place for place in codes.places if place != step.place)
+            low, high, possible = codes.probe_codes(step.place, bound.carried[other])
+            can = can & possible
+        rows = rows[can]
+        probes = Operations(
+            np.full(len(rows), PROBE, np.int8), key[can], low[can], high[can], np.zeros(len(rows), np.int64)
+        )
+        for found in window.structures[step.index].matches(probes):
+            chunk = bound.take(rows[found.probe])
+            members = window.members
+            chunk.slots[step.place] = found.member
+            chunk.carried[step.place] = members.carried[found.member]
+            for number, own in enumerate(window.side.classes):
+                chunk.parts.setdefault(own, members.parts[found.member, number])
+            chunk = self._checked(step, chunk)
+            if len(chunk.delta):
+                yield chunk
+
+    def _checked(self, step: Step, chunk: Bound) -> Bound:
+        for number in step.checked:
+            codes = self.vocabulary.ranges[number]
+            values, bounds = (chunk.carried[place] for place in codes.places)
+            chunk = chunk.take(codes.check(values, bounds))
+        for condition in step.conditions:
+            if len(chunk.delta):
+                chunk = chunk.take(is_true(condition.expression, self.columns(chunk), len(chunk.delta)))
+        return chunk
+
+    def columns(self, chunk: Bound) -> "dict[tuple[str, str], object]":
+        """The carried columns of combinations, as expressions name them."""
+        return {
+            (str(place), name): column
+            for place, ids in chunk.carried.items()
+            for name, column in self.vocabulary.carried_columns(place, ids).items()
+        }
+
+
+INSERTS, REMOVES = INSERT, REMOVE

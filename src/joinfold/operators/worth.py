@@ -1,0 +1,141 @@
+"""What combinations come to: their group, when the first of their entries leaves, the products of their payloads."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joinfold.errors import EvaluationError
+from joinfold.kernels import double_double as dd
+from joinfold.operators.entries import Doubles, Integers
+from joinfold.operators.groups import GroupTotals
+from joinfold.operators.layout import FoldLayout
+from joinfold.operators.side import Side
+
+Flags = NDArray[np.bool_]
+WHOLE = 2.0**63
+EXACT = 2.0**100
+
+
+@dataclass(slots=True)
+class Worth:
+    """Rows of payloads by group: of combinations, or of several of them together.
+
+    ``reals`` and ``wear`` are as in `Side`; an extreme is a code and whether there is one.
+    """
+
+    group: Integers
+    leaves: Integers
+    integers: Integers
+    reals: Doubles
+    wear: Doubles
+    codes: Integers
+    has: Flags
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of all columns."""
+        columns = (self.group, self.leaves, self.integers, self.reals, self.wear, self.codes, self.has)
+        return sum(column.nbytes for column in columns)
+
+    def take(self, rows: Integers | Flags) -> "Worth":
+        """Some of the rows."""
+        return Worth(
+            self.group[rows],
+            self.leaves[rows],
+            self.integers[rows],
+            self.reals[rows],
+            self.wear[rows],
+            self.codes[rows],
+            self.has[rows],
+        )
+
+
+def worth_of(layout: FoldLayout, totals: GroupTotals, sides: Sequence[Side]) -> Worth:
+    """Combinations, one a row, from their side at each place."""
+    rows = len(sides[0])
+    groups = [sides[place].group for place in totals.grouped]
+    leaves = np.minimum.reduce([side.leaves for side in sides])
+    codes = np.zeros((rows, len(layout.extremes)), np.int64)
+    has = np.zeros((rows, len(layout.extremes)), np.bool_)
+    for number, extreme in enumerate(layout.extremes):
+        codes[:, number] = sides[extreme.place].codes[:, number]
+        has[:, number] = sides[extreme.place].has[:, number]
+        for place, side in enumerate(sides):
+            if place != extreme.place:
+                has[:, number] &= side.integers[:, extreme.partners[place]] > 0
+    reals, wear = _real_products(layout, totals, sides)
+    return Worth(
+        totals.group_of(groups) if groups else np.zeros(rows, np.int64),
+        leaves,
+        _integer_products(totals, sides),
+        reals,
+        wear,
+        codes,
+        has,
+    )
+
+
+def _integer_products(totals: GroupTotals, sides: Sequence[Side]) -> Integers:
+    found = np.empty((len(sides[0]), len(totals.products)), np.int64)
+    for number, product in enumerate(totals.products):
+        column = sides[0].integers[:, product[0]]
+        size = np.abs(column.astype(np.float64))
+        for side, own in zip(sides[1:], product[1:], strict=True):
+            factor = side.integers[:, own]
+            column, size = column * factor, size * np.abs(factor.astype(np.float64))
+        if size.sum() >= WHOLE:
+            raise too_many()
+        found[:, number] = column
+    return found
+
+
+def _real_products(layout: FoldLayout, totals: GroupTotals, sides: Sequence[Side]) -> tuple[Doubles, Doubles]:
+    rows = len(sides[0])
+    found = np.empty((rows, 2 * len(layout.real_products)))
+    wear = np.zeros((rows, 2 * len(layout.real_products)))
+    for number, refs in enumerate(layout.real_products):
+        product = (np.ones(rows), np.zeros(rows))
+        weight, turnover = np.ones(rows), np.ones(rows)
+        for side, ref in zip(sides, refs, strict=True):
+            if ref.is_integer:
+                factor = dd.from_int64(side.integers[:, ref.index])
+                own = own_turnover = np.abs(factor[0])
+            else:
+                hi = 2 * ref.index
+                factor = (side.reals[:, hi], side.reals[:, hi + 1])
+                own, own_turnover = np.abs(side.wear[:, hi]), side.wear[:, hi + 1]
+            with np.errstate(all="ignore"):
+                product = dd.multiply(product, factor)
+                weight, turnover = weight * own, turnover * own_turnover
+        found[:, 2 * number], found[:, 2 * number + 1] = product
+        if number in totals.nonzero:
+            wear[:, 2 * number], wear[:, 2 * number + 1] = weight, turnover
+        elif np.abs(product[0]).max(initial=0.0) >= EXACT:
+            raise too_many()
+    return found, wear
+
+
+def too_many() -> EvaluationError:
+    """Integers are exact, or refused."""
+    return EvaluationError(
+        "a group has too many combinations to sum numbers of this size exactly",
+        "use a smaller window, or group by more columns.",
+    )
+
+
+def joined_worth(many: Sequence[Worth]) -> Worth:
+    """Rows one after another."""
+    return Worth(
+        np.concatenate([worth.group for worth in many]),
+        np.concatenate([worth.leaves for worth in many]),
+        np.concatenate([worth.integers for worth in many]),
+        np.concatenate([worth.reals for worth in many]),
+        np.concatenate([worth.wear for worth in many]),
+        np.concatenate([worth.codes for worth in many]),
+        np.concatenate([worth.has for worth in many]),
+    )

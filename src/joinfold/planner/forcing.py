@@ -1,0 +1,177 @@
+"""Plans that are asked for: `Plan` from Python, OPTION in SQL, ``--plan`` on the command line.
+
+What is not given is chosen as usual. What cannot be done is refused with what can.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from joinfold.errors import QueryError, UsageError, suggestion
+from joinfold.kernels.structures import STRUCTURES
+from joinfold.logical.expressions import Value
+from joinfold.logical.query import LogicalQuery
+from joinfold.operators.choice import HASH, SUMS, TREE, FoldChoice, Index, can_sum
+from joinfold.operators.layout import FoldLayout
+from joinfold.operators.methods import METHODS
+from joinfold.operators.probing import steps_from
+
+INDEXES = (*STRUCTURES, SUMS.structure)
+SMALLEST = 4
+_INDEX = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to force: a method, the inputs that are aggregated early, an index for inputs, the order of probing.
+
+    ``jf.Plan(method="tc", early=("a",), index={"a": "hash", "b": "btree(order=50)"})``
+    """
+
+    method: str | None = None
+    early: tuple[str, ...] | None = None
+    index: Mapping[str, str] = field(default_factory=dict)
+    order: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.method is not None and self.method not in METHODS:
+            raise UsageError(f"unknown method '{self.method}'", f"the methods are: {', '.join(METHODS)}.")
+        for text in self.index.values():
+            _index(text)
+
+    @staticmethod
+    def of(settings: Mapping[str, Value]) -> "Plan":
+        """From the settings of OPTION: method, early and order as words, index as 'a hash, b btree'."""
+        given: dict[str, object] = {}
+        for name, value in settings.items():
+            if name not in _READERS:
+                near = suggestion(name, _READERS)
+                hint = f"did you mean '{near}'? " if near else ""
+                raise UsageError(f"unknown option '{name}'", f"{hint}The options are: {', '.join(_READERS)}.")
+            if not isinstance(value, str):
+                raise UsageError(f"option '{name}' is a text, not {value!r}", f"write {name} = '…'.")
+            given[name] = _READERS[name](value)
+        return Plan(**given)  # type: ignore[arg-type]
+
+    @staticmethod
+    def parse(text: str) -> "Plan":
+        """From the text of --plan, such as 'method=tc; early=a; index=a hash, b btree'."""
+        settings: dict[str, Value] = {}
+        for part in filter(str.strip, text.split(";")):
+            name, equals, value = part.partition("=")
+            if not equals or not value.strip():
+                raise UsageError(f"'{part.strip()}' is not a choice of a plan", "write 'method=tc; index=a hash'.")
+            settings[name.strip().lower()] = value.strip()
+        return Plan.of(settings)
+
+    def over(self, other: "Plan") -> "Plan":
+        """This plan, with what it leaves open from another."""
+        return Plan(
+            self.method or other.method,
+            other.early if self.early is None else self.early,
+            {**other.index, **self.index},
+            self.order or other.order,
+        )
+
+
+def choose(query: LogicalQuery, layout: FoldLayout, plan: Plan) -> FoldChoice:
+    """The choice for FOLD; raises `QueryError` for what the plan asks and cannot be done."""
+    usual = FoldChoice.usual(layout)
+    if plan == Plan():
+        return usual
+    aliases = [input_.alias for input_ in query.inputs]
+    for alias in (*(plan.early or ()), *plan.index, *(plan.order or ())):
+        if alias not in aliases:
+            raise QueryError(f"the plan speaks of an input '{alias}'", hint=f"the inputs are: {', '.join(aliases)}.")
+    if layout.is_plain and (plan.method or plan.early is not None):
+        raise QueryError("a plain join has nothing to aggregate", hint="only index and order can be chosen for it.")
+    if plan.method == "ic" and layout.extremes:
+        hint = "TC and PC can; without a method, each aggregate has its own."
+        raise QueryError("IC cannot take back a MIN or MAX", hint=hint)
+    early = usual.early if plan.early is None else _early(layout, aliases, plan.early)
+    choice = FoldChoice(plan.method or "ic", early, (), _order(aliases, layout, plan.order))  # type: ignore[arg-type]
+    indexes = _indexes(layout, aliases, plan, choice)
+    fused = not layout.combining and len(layout.inputs) == 2 and not layout.is_plain
+    fused = fused and choice.method == "ic" and early == usual.early and set(indexes) == {HASH}
+    return replace(choice, indexes=indexes, is_fused=fused)
+
+
+def _early(layout: FoldLayout, aliases: list[str], early: tuple[str, ...]) -> frozenset[int]:
+    constant = range(layout.streams, len(layout.inputs))
+    return frozenset((*(aliases.index(alias) for alias in early), *constant))
+
+
+def _order(aliases: list[str], layout: FoldLayout, order: tuple[str, ...] | None) -> tuple[int, ...]:
+    first = [aliases.index(alias) for alias in order or ()]
+    return (*first, *(place for place in range(len(layout.inputs)) if place not in first))
+
+
+def _indexes(layout: FoldLayout, aliases: list[str], plan: Plan, choice: FoldChoice) -> tuple[Index, ...]:
+    wanted = {aliases.index(alias): _index(text) for alias, text in plan.index.items()}
+    summed = can_sum(layout) and choice.method == "ic" and choice.early == frozenset(range(len(layout.inputs)))
+    if SUMS in wanted.values():
+        if not summed or set(wanted.values()) != {SUMS}:
+            raise QueryError(
+                "sums over ranges need one inequality or band, no other condition on combinations, sums of numbers "
+                "that do not round, IC and early aggregation, and serve all inputs or none",
+                hint=f"{', '.join(STRUCTURES)} can; hash where there is an equality.",
+            )
+        return (SUMS,) * len(layout.inputs)
+    if summed and not wanted:
+        return (SUMS,) * len(layout.inputs)
+    enumerated = TREE if layout.combining.ranges or not layout.bucket_classes else HASH
+    indexes = tuple(wanted.get(place, enumerated) for place in range(len(layout.inputs)))
+    for first in range(len(layout.inputs)):
+        for step in steps_from(layout, choice.order, first):
+            index = indexes[step.place]
+            if index.structure == "hash" and not step.classes and step.place < layout.streams:
+                can = [name for name, kind in STRUCTURES.items() if not kind.needs_key]
+                raise QueryError(
+                    f"hash finds equal keys only, and '{aliases[step.place]}' is looked for without one",
+                    hint=f"{', '.join(can)} can.",
+                )
+    return indexes
+
+
+def _index(text: str) -> Index:
+    """An index from its text, such as 'hash' or 'hash(buckets=20)'."""
+    found = _INDEX.match(text)
+    name = found.group(1).lower() if found else text
+    if not found or name not in INDEXES:
+        raise UsageError(f"unknown index '{name}'", f"the indexes are: {', '.join(INDEXES)}.")
+    parameters = []
+    for part in filter(str.strip, (found.group(2) or "").split(",")):
+        key, _, value = (word.strip() for word in part.partition("="))
+        if not value.isdigit():
+            raise UsageError(f"'{part.strip()}' is not a parameter of {name}", f"write {name}(name=number).")
+        parameters.append((key, int(value)))
+    index = Index(name, tuple(parameters))
+    if parameters:
+        known = STRUCTURES[name].parameters if name in STRUCTURES else ()
+        for key, number in parameters:
+            if key not in known or number < SMALLEST:
+                hint = f"it has: {', '.join(known)}, each at least {SMALLEST}." if known else "it has none."
+                raise UsageError(f"{name} has no parameter {key}={number}", hint)
+    return index
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return () if text.strip().lower() == "none" else tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _index_words(text: str) -> dict[str, str]:
+    found = {}
+    for part in re.split(r",(?![^()]*\))", text):
+        alias, _, index = part.strip().partition(" ")
+        if not index.strip():
+            raise UsageError(f"'{part.strip()}' names no input and index", "write index = 'a hash, b btree'.")
+        found[alias] = index.strip()
+    return found
+
+
+_READERS: dict[str, Callable[[str], object]] = {
+    "method": str.lower,
+    "early": _words,
+    "index": _index_words,
+    "order": _words,
+}

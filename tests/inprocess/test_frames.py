@@ -1,0 +1,122 @@
+"""What PACK is handed: computed where a filter lets a row through, in the types that the plan wants."""
+
+import math
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+
+from joinfold.errors import EvaluationError, QueryError, UsageError
+from joinfold.inprocess.frames import frame_batch
+from joinfold.planner.folding import plan_fold
+from joinfold.reference.evaluate import Context, evaluate, is_true
+from joinfold.reference.rows import from_arrow
+from tests.operators.runs import plan_of, tables_of
+from tests.operators.test_machine import RUNS
+from tests.strategies import Case, cases
+
+WINDOW = "[4 MICROSECOND SLIDE 1 MICROSECOND]"
+
+
+def framed(text: str, schema: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    plan = plan_of(text, schema)
+    batch = frame_batch(plan.frames[0], tables_of(plan, {"a": rows})["a"])
+    return from_arrow(pa.Table.from_batches([batch]))
+
+
+def values(row: dict[str, Any], prefix: str) -> list[Any]:
+    return [value for name, value in row.items() if name.startswith(prefix) and name != "keep"]
+
+
+@given(case=cases(modes=RUNS, inputs=(1, 2)))
+def test_frames_are_what_the_definition_computes_row_by_row(case: Case) -> None:
+    try:
+        plan = plan_fold(case.bind())
+    except QueryError:
+        return
+    tables = tables_of(plan, case.data)
+    for frame in plan.frames:
+        rows = case.data[frame.input.source.name]
+        found = from_arrow(pa.Table.from_batches([frame_batch(frame, tables[frame.input.source.name])]))
+        assert len(found) == len(rows)
+        for row, computed in zip(rows, found, strict=True):
+            context = Context({frame.input.alias: row})
+            kept = is_true(frame.keep, context)
+            assert computed["ts"] == row["ts"] and computed.get("keep", True) == kept
+            for name, expression in frame.columns:
+                there = kept or name.startswith("o")
+                expected = evaluate(expression, context.wide()) if there else None
+                if isinstance(expected, float):
+                    assert math.isclose(computed[name], expected)
+                else:
+                    assert computed[name] == expected and type(computed[name]) is type(expected)
+
+
+def test_what_a_filter_removes_is_not_computed() -> None:
+    text = f"SELECT SUM(CAST(a.s AS INT)) AS n FROM a {WINDOW} WHERE a.s LIKE '1%'"
+    found = framed(text, "s STRING", [{"ts": ts, "s": s} for ts, s in enumerate(["x", "12", None, "1", "y"])])
+    assert [row["keep"] for row in found] == [False, True, False, True, False]
+    assert [values(row, "x") for row in found] == [[None], [12], [None], [1], [None]]
+    with pytest.raises(EvaluationError):
+        framed(text.replace(" WHERE a.s LIKE '1%'", ""), "s STRING", [{"ts": 0, "s": "x"}])
+
+
+def test_rows_that_a_filter_removes_keep_their_place_in_the_order() -> None:
+    text = "SELECT COUNT(*) AS n FROM a [4 MICROSECOND] WHERE a.v > 1 EMIT ON ARRIVAL"
+    found = framed(text, "v BIGINT", [{"ts": 0, "v": v} for v in (0, 5, None)])
+    assert [values(row, "o") for row in found] == [[0], [5], [None]]
+
+
+def test_arithmetic_on_the_way_into_an_aggregate_is_wider() -> None:
+    rows = [{"ts": 0, "v": 2**62, "m": Decimal(10**37)}]
+    text = f"SELECT COUNT(a.m * a.m) AS n, SUM(a.v * 4) AS s, MAX(a.m * a.m - a.m * a.m) AS m FROM a {WINDOW}"
+    (row,) = framed(text, "v BIGINT, m DECIMAL(38, 0)", rows)
+    assert (values(row, "c"), values(row, "x"), values(row, "e")) == ([True], [2**64], [0])
+
+
+@pytest.mark.parametrize(
+    ("select", "type_"),
+    [
+        ("SUM(a.m * a.m) AS s FROM a {}", r"a value on its way into an aggregate does not fit DECIMAL\(38, 0\)"),
+        ("COUNT(*) AS s FROM a {} GROUP BY a.v * 4", f"{2**64} does not fit BIGINT"),
+        ("COUNT(*) AS s FROM a {0}, b {0} WHERE a.v * 4 = b.v", f"{2**64} does not fit BIGINT"),
+    ],
+)
+def test_what_does_not_fit_is_refused(select: str, type_: str) -> None:
+    rows = [{"ts": 0, "v": 2**62, "m": Decimal(10**37)}]
+    with pytest.raises(EvaluationError, match=f"^{type_}$"):
+        framed(f"SELECT {select.format(WINDOW)}", "v BIGINT, m DECIMAL(38, 0)", rows)
+
+
+def test_columns_come_in_whatever_arrow_has_for_their_type() -> None:
+    plan = plan_of(f"SELECT a.s, a.t, COUNT(*) AS n FROM a {WINDOW} GROUP BY a.s, a.t", "s STRING, t TIMESTAMP_NTZ")
+    table = pa.table(
+        {
+            "ts": pa.chunked_array([pa.array([t], pa.timestamp("ms", tz="Asia/Tokyo")) for t in (1, 2)]),
+            "s": pa.array(["x", "x"]).dictionary_encode(),
+            "t": pa.array([1, 2], pa.timestamp("s")),
+        }
+    )
+    batch = frame_batch(plan.frames[0], table)
+    assert batch.column("ts").cast(pa.int64()).to_pylist() == [1000, 2000]
+    assert [batch.column(name).type for name in batch.schema.names[1:]] == [pa.string(), pa.timestamp("us")]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"ts": [1]}, "rows of stream 'a' come without its column 'v'\nHint: they have: ts."),
+        ({"v": [1]}, "rows of stream 'a' come without its column 'ts'\nHint: they have: v."),
+        (
+            {"ts": [1], "v": ["x"]},
+            "column 'v' of stream 'a' comes as string, which is not always BIGINT\nHint: cast it first.",
+        ),
+    ],
+)
+def test_rows_of_another_kind_are_refused(columns: dict[str, list[Any]], message: str) -> None:
+    plan = plan_of(f"SELECT SUM(a.v) AS n FROM a {WINDOW}", "v BIGINT")
+    with pytest.raises(UsageError) as caught:
+        frame_batch(plan.frames[0], pa.table(columns))
+    assert str(caught.value) == message

@@ -1,0 +1,77 @@
+"""HAVING, SELECT and CHANGES over what MERGE gives."""
+
+import datetime
+import itertools
+import math
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from joinfold.arrow import arrow_type
+from joinfold.dialect import read_schema
+from joinfold.errors import EvaluationError
+from joinfold.inprocess.selecting import differ
+from joinfold.reference import naive
+from tests.operators.runs import answered, check, rows
+
+ONE = "[TUMBLE 1 MICROSECOND]"
+TEXTS = [{"ts": ts, "s": s} for ts, s in enumerate(["1", "x", "12", "12", "1", "x"])]
+
+
+@pytest.mark.parametrize(
+    ("type_", "values"),
+    [
+        ("DOUBLE", [0.0, -0.0, 1.0, 1.0 + 5e-10, 1.0 + 2e-9, -1.0, 1e300, -1.7e308, math.nan, math.inf, -math.inf]),
+        ("FLOAT", [0.0, 1.0, 1.5, math.nan, math.inf]),
+        ("BIGINT", [0, 1, 10**12, 10**12 + 1]),
+        ("DECIMAL(12, 10)", [Decimal(1), Decimal("1.0000000001"), Decimal(0)]),
+        ("STRING", ["", "x", "X"]),
+        ("BINARY", [b"", b"x"]),
+        ("BOOLEAN", [True, False]),
+        ("DATE", [datetime.date(1970, 1, 1), datetime.date(2024, 2, 29)]),
+        ("TIMESTAMP", [0, 1]),
+    ],
+)
+def test_values_change_as_the_definition_says(type_: str, values: list[Any]) -> None:
+    (field,) = read_schema(f"v {type_}")
+    pairs = list(itertools.product([None, *values], repeat=2))
+    old, new = (pa.array([pair[side] for pair in pairs], arrow_type(field.type)) for side in (0, 1))
+    assert differ(old, new, field.type).tolist() == [naive.differ(*pair) for pair in pairs]
+
+
+@pytest.mark.parametrize("changes", ["", " CHANGES"])
+def test_select_is_not_computed_where_having_is_false(changes: str) -> None:
+    text = f"SELECT CAST(MAX(a.s) AS INT) AS n FROM a {ONE}"
+    found = check(f"{text} HAVING MAX(a.s) LIKE '1%'{changes}", "s STRING", {"a": TEXTS})
+    expected = ["insert", "delete", "insert", "update", "delete"] if changes else [1, 12, 12, 1]
+    assert [row[1] for row in found] == expected
+    with pytest.raises(EvaluationError):
+        answered(text + changes, "s STRING", {"a": TEXTS})
+
+
+def test_a_floating_value_that_hardly_changes_is_not_emitted() -> None:
+    data = {"a": rows([1e12, 1e12 + 100, 1e12 + 10_000, None, None])}
+    found = check(f"SELECT SUM(a.v) AS s FROM a {ONE} CHANGES", "v DOUBLE", data)
+    assert [row[:2] for row in found] == [(1, "insert"), (3, "update"), (4, "update")]
+
+
+def test_what_is_deleted_is_shown_as_it_was() -> None:
+    data = {"a": [{"ts": ts, "g": g, "v": ts} for ts, g in ((0, "x"), (0, "y"), (1, "y"), (2, None))]}
+    found = check(f"SELECT a.g, MAX(a.v) + 1 AS m FROM a {ONE} GROUP BY a.g CHANGES", "g STRING, v BIGINT", data)
+    assert sorted(found, key=str) == [
+        (1, "insert", "x", 1),
+        (1, "insert", "y", 1),
+        (2, "delete", "x", 1),
+        (2, "update", "y", 2),
+        (3, "delete", "y", 2),
+        (3, "insert", None, 3),
+        (4, "delete", None, 3),
+    ]
+
+
+def test_a_column_of_nulls_and_a_constant() -> None:
+    text = f"SELECT NULL AS z, 'c' AS c, COUNT(*) AS n FROM a {ONE} CHANGES"
+    found = check(text, "v BIGINT", {"a": rows([1, 2])})
+    assert found == [(1, "insert", None, "c", 1), (3, "update", None, "c", 0)]

@@ -1,0 +1,79 @@
+"""Stored entries made fewer say the same."""
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from joinfold.inprocess import InProcess
+from joinfold.operators.bucket import Bucket
+from joinfold.operators.codec import encode
+from joinfold.reference.streaming import stream
+from tests.operators.runs import Data, answer, feed, plan_of
+from tests.operators.test_machine import planned, restored, runnable, scattered
+from tests.strategies import Case, assert_same_answers
+
+Stored = list[tuple[int, pa.RecordBatch]]
+
+
+def compacted(fold: Bucket, stored: Stored) -> Stored:
+    """All that is stored of each place as one batch."""
+    return [
+        (place, fold.compacted(place, pa.Table.from_batches(own).combine_chunks().to_batches()[0]))
+        for place in sorted({place for place, _ in stored})
+        if (own := [batch for mine, batch in stored if mine == place])
+    ]
+
+
+@given(case=runnable, data=st.data())
+def test_a_bucket_made_anew_from_fewer_entries_goes_on_as_before(case: Case, data: st.DataObject) -> None:
+    plan = planned(case)
+    if plan is None:
+        return
+    batches = scattered(case, data)
+    machine = InProcess(plan, 2)
+    kept: list[Stored] = [[] for _ in machine.folds]
+    answered: list[tuple[Any, ...]] = []
+    for batch in batches:
+        for number, accepted in enumerate(feed(machine, batch)):
+            kept[number] += accepted
+        answered += answer(machine)
+        kept = [compacted(fold, stored) for fold, stored in zip(machine.folds, kept, strict=True)]
+        machine.folds = [
+            restored(fold, [(place, encode(entries)) for place, entries in stored])
+            for fold, stored in zip(machine.folds, kept, strict=True)
+        ]
+    assert_same_answers(stream(plan.query, batches).answers, answered)
+
+
+@pytest.mark.parametrize(
+    ("windows", "entries"),
+    [
+        ("a [UNBOUNDED], b [UNBOUNDED]", 2 + 2),  # all alike, but for what has not entered
+        ("a [TUMBLE 100 MICROSECOND], b [TUMBLE 100 MICROSECOND]", 2),  # all of one cell
+        ("a [100 MICROSECOND SLIDE 10 MICROSECOND], b [TUMBLE 10 MICROSECOND]", 2 * 8),
+    ],
+)
+def test_entries_that_enter_and_leave_together_become_one(windows: str, entries: int) -> None:
+    text = f"SELECT a.k, COUNT(*) AS n, SUM(a.v) AS s, AVG(b.w) AS m, MAX(a.w) AS x, MIN(b.v) AS y FROM {windows} "
+    plan = plan_of(f"{text} WHERE a.k = b.k GROUP BY a.k EMIT EVERY 10 MICROSECONDS", "k STRING, v BIGINT, w DOUBLE")
+    batches: list[Data] = [
+        {name: [{"ts": ts, "k": "xy"[ts % 2], "v": ts, "w": ts / 7}] for name in ("a", "b")} for ts in range(78)
+    ]
+    machine = InProcess(plan, 1)
+    stored: Stored = []
+    answered: list[tuple[Any, ...]] = []
+    for batch in batches:
+        stored += feed(machine, batch)[0]
+        answered += answer(machine)
+    (fold,) = machine.folds
+    ((_, first), _) = fewer = compacted(fold, stored)
+    assert first.num_rows == entries
+    assert sum(first.column("i0").to_pylist()) == len(batches)
+    machine.folds = [restored(fold, [(place, encode(batch)) for place, batch in fewer])]
+    later: Data = {name: [{"ts": 130, "k": "x", "v": -5, "w": 0.5}] for name in ("a", "b")}
+    feed(machine, later)
+    answered += answer(machine)
+    assert_same_answers(stream(plan.query, [*batches, later]).answers, answered)

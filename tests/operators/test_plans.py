@@ -1,0 +1,156 @@
+"""Every plan gives the answers of the definition: cells of the matrix, and random queries with random plans."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from joinfold.errors import QueryError, UsageError
+from joinfold.inprocess import InProcess
+from joinfold.operators.choice import SUMS
+from joinfold.planner.folding import plan_fold
+from joinfold.planner.forcing import Plan
+from joinfold.reference import naive
+from joinfold.reference.streaming import stream
+from tests.operators.matrix import Combination, check, combinations
+from tests.operators.runs import answer, feed, plan_of
+from tests.operators.test_machine import RUNS, planned, scattered
+from tests.strategies import Case, assert_same_answers, cases
+
+CELLS = list(combinations())
+ANY_JOIN = cases(modes=RUNS, plain=False, inputs=(1, 3))
+PLAIN = cases(modes=("default",), plain=True, inputs=(1, 3))
+STRUCTURES = st.sampled_from(
+    ["list", "hash", "hash(buckets=4)", "btree", "btree(order=4)", "ttree", "ttree(node_size=4)"]
+)
+
+
+@given(cell=st.sampled_from(CELLS), seed=st.integers(0, 10**6))
+def test_cells_of_the_matrix(cell: Combination, seed: int) -> None:
+    check(cell, seed)
+
+
+@st.composite
+def plans(draw: st.DrawFn, aliases: list[str]) -> Plan:
+    """Any plan, whether it can be or not."""
+    early = st.lists(st.sampled_from(aliases), unique=True).map(tuple)
+    return Plan(
+        draw(st.sampled_from([None, "pc", "ic", "tc"])),
+        draw(st.one_of(st.none(), early)),
+        {alias: draw(STRUCTURES) for alias in aliases if draw(st.booleans())},
+        draw(st.one_of(st.none(), st.permutations(aliases).map(tuple))),
+    )
+
+
+@given(case=ANY_JOIN, buckets=st.integers(1, 3), data=st.data())
+def test_random_queries_with_random_plans(case: Case, buckets: int, data: st.DataObject) -> None:
+    query = case.bind()
+    usual = planned(case)
+    if usual is None:
+        return
+    try:
+        plan = plan_fold(query, data.draw(plans([input_.alias for input_ in query.inputs])))
+    except QueryError:
+        return
+    assert plan.layout == usual.layout  # whatever the plan, the stored state is the same
+    batches = scattered(case, data)
+    machine, found = InProcess(plan, buckets), []
+    for batch in batches:
+        feed(machine, batch)
+        found += answer(machine)
+    expected = stream(plan.query, batches)
+    assert_same_answers(expected.answers, found)
+    assert machine.late == expected.late
+
+
+@given(case=PLAIN, buckets=st.integers(1, 3), data=st.data())
+def test_plain_joins_give_each_combination_once(case: Case, buckets: int, data: st.DataObject) -> None:
+    plan = planned(case)
+    if plan is None:
+        return
+    machine = InProcess(plan, buckets)
+    feed(machine, case.data)
+    assert_same_answers(naive.answers(plan.query, case.data), answer(machine, to_the_end=True))
+    batches = scattered(case, data)
+    machine, found = InProcess(plan, buckets), []
+    for batch in batches:
+        feed(machine, batch)
+        found += answer(machine)
+    expected = stream(plan.query, batches)
+    assert_same_answers(expected.answers, found)
+    assert machine.late == expected.late
+
+
+WINDOW = "[10 MICROSECOND SLIDE 5 MICROSECOND]"
+JOINED = f"FROM a {WINDOW}, b {WINDOW} WHERE a.k = b.k"
+BAND = f"FROM a {WINDOW}, b {WINDOW} WHERE a.v BETWEEN b.v - 1 AND b.v + 1"
+
+
+@pytest.mark.parametrize(
+    ("text", "plan", "message"),
+    [
+        (f"SELECT MAX(a.v) AS m {JOINED}", Plan("ic"), "IC cannot take back a MIN or MAX"),
+        (f"SELECT COUNT(*) AS n {BAND}", Plan(index={"a": "hash"}), "hash finds equal keys only"),
+        (f"SELECT COUNT(*) AS n {JOINED}", Plan(index={"a": "sums"}), "sums over ranges need"),
+        (f"SELECT COUNT(*) AS n {BAND}", Plan("tc", index={"a": "sums", "b": "sums"}), "sums over ranges need"),
+        (f"SELECT COUNT(*) AS n {JOINED}", Plan(early=("c",)), "the plan speaks of an input 'c'"),
+        (f"SELECT a.v, b.v AS w {JOINED}", Plan("tc"), "a plain join has nothing to aggregate"),
+    ],
+)
+def test_what_a_method_or_structure_cannot_do_is_refused(text: str, plan: Plan, message: str) -> None:
+    with pytest.raises(QueryError, match=message) as refused:
+        plan_fold(plan_of(text, "k INT, v INT").query, plan)
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("method=xc", "unknown method 'xc'"),
+        ("methode=tc", "unknown option 'methode'"),
+        ("index=a skiplist", "unknown index 'skiplist'"),
+        ("index=a hash(order=9)", "hash has no parameter order=9"),
+        ("index=a btree(order=2)", "btree has no parameter order=2"),
+        ("index=a", "'a' names no input and index"),
+        ("tc", "'tc' is not a choice of a plan"),
+    ],
+)
+def test_plans_that_are_no_plans(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Plan.parse(text)
+
+
+def test_the_text_of_a_plan() -> None:
+    plan = Plan.parse("method=TC; early=a, b; index=a hash(bucket_size=5, buckets=20), b btree; order=b,a")
+    assert plan == Plan("tc", ("a", "b"), {"a": "hash(bucket_size=5, buckets=20)", "b": "btree"}, ("b", "a"))
+    assert Plan.parse("early=none") == Plan(early=())
+
+
+def test_option_says_the_same_and_is_overruled() -> None:
+    text = f"SELECT COUNT(*) AS n {JOINED} OPTION (method = tc, index = 'a list')"
+    query = plan_of(text, "k INT, v INT").query
+    assert plan_fold(query).choice == plan_fold(query, Plan("tc", index={"a": "list"})).choice
+    assert plan_fold(query, Plan("pc")).choice.method == "pc"
+
+
+def test_the_usual_plan_is_one_of_those_that_can_be_forced() -> None:
+    equality, band = (
+        plan_of(f"SELECT COUNT(*) AS n {JOINED}", "k INT, v INT"),
+        plan_of(f"SELECT COUNT(*) AS n {BAND}", "k INT, v INT"),
+    )
+    assert equality.choice.is_fused
+    forced = Plan("ic", ("a", "b"), {"a": "hash", "b": "hash"})
+    assert plan_fold(equality.query, forced).choice == equality.choice
+    assert set(band.choice.indexes) == {SUMS}
+    forced = Plan("ic", ("a", "b"), {"a": "sums", "b": "sums"})
+    assert plan_fold(band.query, forced).choice == band.choice
+
+
+def test_memory_of_enumeration_is_bounded_by_a_chunk() -> None:
+    """Two thousand entries on each side, all of which match: four million combinations, a few of them at a time."""
+    text = f"SELECT COUNT(*) AS n, SUM(a.v + b.v) AS s {JOINED}"
+    plan = plan_of(text, "k INT, v INT")
+    data = {name: [{"ts": 0, "k": 1, "v": value} for value in range(2000)] for name in ("a", "b")}
+    machine = InProcess(plan, 1)
+    feed(machine, data)
+    assert answer(machine, to_the_end=True)[0][1:] == (4_000_000, 2 * 2000 * sum(range(2000)))
+    assert machine.measures.most_bytes_held < 4_000_000

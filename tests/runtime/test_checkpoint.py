@@ -1,0 +1,73 @@
+"""What a checkpoint is refused for, and what it is not."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import joinfold as jf
+from joinfold.runtime import checkpoint
+from joinfold.runtime.checkpoint import agree
+
+pytestmark = pytest.mark.spark
+
+SCHEMA = "ts TIMESTAMP, other TIMESTAMP, k INT, v BIGINT, unread STRING"
+COUNT = "SELECT k, COUNT(*) AS n, SUM(v) AS s FROM a [TUMBLE 1 MINUTE] GROUP BY k"
+BY_HOUR = "SELECT HOUR(ts) AS h, COUNT(*) AS n FROM a [TUMBLE 1 MINUTE] GROUP BY HOUR(ts)"
+
+
+def start(
+    spark: Any, directory: Path, text: str = COUNT, schema: str = SCHEMA, time: str = "ts", delay: str = "5 seconds"
+) -> None:
+    session = jf.Session()
+    session.stream("a", schema, time=time, delay=delay)
+    agree(spark, str(directory), session.sql(text).logical, 2, explicit=False)
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"time": "other"}, "with the time of 'a' taken from ts, not other"),
+        (
+            {"schema": SCHEMA.replace("v BIGINT", "v INT")},
+            "k INT, v BIGINT, not ts TIMESTAMP, k INT, v INT",
+        ),
+        ({"delay": "6 seconds"}, "with a delay of 'a' of 5 SECOND, not 6 SECOND"),
+        ({"text": COUNT.replace("SUM", "MAX")}, "belongs to another query"),
+    ],
+)
+def test_another_stream_is_refused(spark: Any, tmp_path: Path, changed: dict[str, str], told: str) -> None:
+    start(spark, tmp_path)
+    before = (tmp_path / checkpoint.FILE).read_text()
+    with pytest.raises(jf.UsageError, match=told):
+        start(spark, tmp_path, **changed)
+    assert (tmp_path / checkpoint.FILE).read_text() == before
+    start(spark, tmp_path)
+
+
+def test_columns_that_are_not_read_may_change(spark: Any, tmp_path: Path) -> None:
+    start(spark, tmp_path)
+    start(spark, tmp_path, schema=SCHEMA.replace("unread STRING", "more INT, unread INT"))
+
+
+def test_the_time_zone_must_stay_where_the_calendar_is_read(spark: Any, tmp_path: Path) -> None:
+    before = spark.conf.get("spark.sql.session.timeZone")
+    try:
+        spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+        start(spark, tmp_path / "hours", BY_HOUR)
+        start(spark, tmp_path / "counts")
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+        with pytest.raises(jf.UsageError, match="was made in the time zone Asia/Tokyo, not UTC"):
+            start(spark, tmp_path / "hours", BY_HOUR)
+        start(spark, tmp_path / "counts")
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", before)
+
+
+def test_a_newer_checkpoint_is_told_apart_from_a_damaged_one(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start(spark, tmp_path)
+    monkeypatch.setattr(checkpoint, "VERSION", 0)
+    with pytest.raises(jf.UsageError, match="holds blobs of version 1"):
+        start(spark, tmp_path)
