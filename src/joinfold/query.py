@@ -91,16 +91,20 @@ class Query:
         return frame.toArrow()
 
     def run_in_process(
-        self, data: Mapping[str, pa.Table | pa.RecordBatch] | None = None, rows_per_step: int | None = None
+        self,
+        data: Mapping[str, pa.Table | pa.RecordBatch] | None = None,
+        rows_per_step: int | None = None,
+        by_row: bool = False,
     ) -> InProcessRun:
         """The answers over bounded Arrow tables and what they cost, without Spark; timestamps are read in UTC.
 
         ``data`` has the rows of each stream by its name; without it, they are those that the session has. With
-        ``rows_per_step`` that many rows are fed at a time, in order of event time; else all at once.
+        ``rows_per_step`` that many rows are fed at a time, in order of event time; else all at once. With ``by_row``
+        the plan works on single rows, else on rows aggregated by cell, key and group.
         """
         if data is None:
             data = {input_.source.name: self._data.rows(input_.source.name) for input_ in self.logical.inputs}
-        return run_in_process(self.plan, data, rows_per_step)
+        return run_in_process(self.plan, data, rows_per_step, by_row)
 
     def start(
         self,

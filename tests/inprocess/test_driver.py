@@ -48,7 +48,8 @@ def test_bounded_rows_are_answered_in_order_and_in_the_types_of_the_query(case: 
     answers = machine.answer(to_the_end=True)
     assert answers.schema == arrow_schema(plan.query.schema)
     found = tuples(answers)
-    assert [row[0] for row in found] == sorted(row[0] for row in found)
+    when = [row[: 1 + plan.layout.on_arrival] for row in found]
+    assert when == sorted(when)
     assert_same_answers(naive.answers(plan.query, case.data), found)
     assert machine.measures.rows == sum(len(case.data[name]) for name in {i.source.name for i in plan.query.inputs})
 
@@ -85,6 +86,11 @@ def test_rows_of_streams_that_are_not_read_are_left_alone() -> None:
     machine = InProcess(plan_of(f"SELECT COUNT(*) AS n FROM a {WINDOW}", SCHEMA))
     machine.feed(tables_of(plan_of(JOINED, SCHEMA), {"a": rows([1], k=1), "b": rows([1, 2], k=1)}))
     assert machine.measures.rows == 1 and machine.late == {"a": 0}
+
+
+def test_there_are_no_more_buckets_than_there_is_use_for() -> None:
+    assert len(InProcess(plan_of(f"SELECT COUNT(*) AS n FROM a {WINDOW}", SCHEMA), 3).folds) == 1
+    assert len(InProcess(plan_of(JOINED, SCHEMA), 3).folds) == 3
 
 
 def test_a_query_needs_a_bucket() -> None:
@@ -133,14 +139,17 @@ def test_a_hash_touches_fewer_members_than_a_list() -> None:
 
 
 @pytest.mark.parametrize("text", [JOINED, PAIRS, JOINED + " EMIT EVERY 2 MICROSECONDS"])
-def test_bytes_are_those_of_all_buckets_now_and_at_most(text: str) -> None:
+def test_bytes_are_those_of_all_buckets_now_and_at_most(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Buckets that are made anew all the time hold less when their rows have left."""
+    monkeypatch.setattr("joinfold.operators.live.Live.is_outgrown", lambda live, entries: True)
+    monkeypatch.setattr("joinfold.operators.pairing.MANY", 0)
     machine, held = InProcess(plan_of(text, SCHEMA), 3), []
-    for start, count in ((0, 500), (500, 3), (600, 3)):
+    for start, count in ((0, 500), (2, 3), (600, 3), (700, 3)):
         feed(machine, {name: [{"ts": start, "k": k, "v": k} for k in range(count)] for name in ("a", "b")})
         machine.answer()
         held.append(sum(fold.bytes_held for fold in machine.folds))
         assert machine.measures.bytes_held == held[-1] > 0
-    assert machine.measures.most_bytes_held == max(held)
+    assert machine.measures.most_bytes_held == max(held) > held[-1]
 
 
 def test_seconds_are_counted_where_they_are_spent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,3 +166,5 @@ def test_answers_at_every_arrival() -> None:
     batches = [{name: rows([start, None, 2], k=1, start=start) for name in ("a", "b")} for start in (0, 2, 4)]
     found = check_stream(JOINED.replace(" SLIDE 1 MICROSECOND", "") + " EMIT ON ARRIVAL CHANGES", SCHEMA, batches)
     assert {row[2] for row in found} >= {"insert", "update"}
+    when = [row[:2] for row in found]
+    assert when == sorted(when) and max(arrival for _, arrival in when) > 1

@@ -33,11 +33,15 @@ class InProcessRun:
 
 
 def run_in_process(
-    query: LogicalQuery | PhysicalPlan, data: Mapping[str, Rows], rows_per_step: int | None = None
+    query: LogicalQuery | PhysicalPlan,
+    data: Mapping[str, Rows],
+    rows_per_step: int | None = None,
+    by_row: bool = False,
 ) -> InProcessRun:
     """The answers over bounded tables, by the name of their stream.
 
-    ``rows_per_step`` rows are fed at a time, in order of event time; None feeds everything at once.
+    ``rows_per_step`` rows are fed at a time, in order of event time; None feeds everything at once. With ``by_row`` the
+    plan works on single rows, else on rows aggregated by cell, key and group.
     """
     if rows_per_step is not None and rows_per_step < 1:
         raise UsageError(f"rows_per_step is {rows_per_step}", "give a number from 1 on, or None for all rows at once.")
@@ -50,7 +54,7 @@ def run_in_process(
         if not isinstance(data[name], pa.Table | pa.RecordBatch):
             kind = type(data[name]).__name__
             raise UsageError(f"the data of stream '{name}' is a {kind}", "give a pyarrow Table or RecordBatch.")
-    machine = InProcess(plan)
+    machine = InProcess(plan, by_row=by_row)
     if rows_per_step is None:
         machine.feed(data)
         return InProcessRun(machine.answer(to_the_end=True), machine.measures)

@@ -45,12 +45,16 @@ class Measures:
 
 
 class InProcess:
-    """A query that is fed one micro-batch after another."""
+    """A query that is fed one micro-batch after another.
 
-    def __init__(self, plan: PhysicalPlan, buckets: int = 1) -> None:
+    PACK makes one entry of the rows of a cell with equal keys and groups, as on Spark; ``by_row``: of each row.
+    """
+
+    def __init__(self, plan: PhysicalPlan, buckets: int = 1, by_row: bool = False) -> None:
         if buckets < 1:
             raise UsageError(f"a query cannot run on {buckets} buckets", "give a number from 1 on.")
         self.plan = plan
+        self.by_row = by_row
         self.labels = tuple(range(buckets if plan.layout.is_distributed else 1))
         self.folds: list[Bucket] = [open_bucket(plan.layout, number, plan.choice) for number in self.labels]
         self.measures = Measures()
@@ -96,7 +100,10 @@ class InProcess:
     def _packed(self, place: int, batch: pa.RecordBatch) -> list[tuple[int, bytes]]:
         layout = self.plan.layout
         start = perf_counter()
-        packed = list((pack_arrivals if layout.on_arrival else pack)(layout, place, self.labels, batch))
+        if layout.on_arrival:
+            packed = list(pack_arrivals(layout, place, self.labels, batch))
+        else:
+            packed = list(pack(layout, place, self.labels, batch, self.by_row))
         self.measures.pack_seconds += perf_counter() - start
         return packed
 

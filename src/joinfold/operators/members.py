@@ -6,14 +6,18 @@ always what entered first.
 """
 
 from collections import deque
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from joinfold.kernels import double_double as dd
 from joinfold.kernels.grouping import group_rows, sum_dds, sum_ints
 from joinfold.kernels.identity import IdTable
 from joinfold.operators.entries import Doubles, Entries, Ids, Integers
 from joinfold.operators.side import Side
+
+Item = TypeVar("Item", np.int64, np.float64, np.bool_)
 
 FIRST_ROOM = 64
 _COLUMNS = ("cells", "parts", "group", "carried", "leaves", "integers", "reals", "wear", "codes", "has", "_identity")
@@ -118,11 +122,11 @@ class Members:
             self.group[slots],
             self.carried[slots],
             self.leaves[slots],
-            self.integers[slots],
-            self.reals[slots],
-            self.wear[slots],
-            self.codes[slots],
-            self.has[slots],
+            rows_of(self.integers, slots),
+            rows_of(self.reals, slots),
+            rows_of(self.wear, slots),
+            rows_of(self.codes, slots),
+            rows_of(self.has, slots),
         )
 
     def _new_slots(self, entries: Entries, chosen: Integers, leave: int) -> Integers:
@@ -209,6 +213,11 @@ class Members:
             grown = np.zeros((room, *array.shape[1:]), array.dtype)
             grown[: len(array)] = array
             setattr(self, name, grown)
+
+
+def rows_of(array: NDArray[Item], rows: Integers) -> NDArray[Item]:
+    """Rows of [n, columns]. NumPy takes whole rows ten times as fast as it indexes them, but no faster if empty."""
+    return array.take(rows, axis=0) if array.shape[1] else np.empty((len(rows), 0), array.dtype)
 
 
 def _summed(number: Integers, slots: int, reals: Doubles) -> Doubles:

@@ -110,8 +110,10 @@ def distinct_values(values: Integers) -> Integers:
     return np.flatnonzero(np.bincount(values - first)) + first
 
 
-def pack(layout: FoldLayout, place: int, labels: tuple[int, ...], batch: pa.RecordBatch) -> Iterator[tuple[int, bytes]]:
-    """The blobs of a batch of an input's rows, one for every bucket label."""
+def pack(
+    layout: FoldLayout, place: int, labels: tuple[int, ...], batch: pa.RecordBatch, by_row: bool = False
+) -> Iterator[tuple[int, bytes]]:
+    """The blobs of a batch of an input's rows, one for every bucket label; ``by_row``: with an entry for each row."""
     rows = cut(layout, place, batch)
     in_window = rows.accepted | layout.timeline.on_trigger  # ON TRIGGER rows before a mark can be late too
     keyless = rows.cells[rows.kept & in_window & ~(rows.accepted & rows.keyed)]
@@ -124,6 +126,7 @@ def pack(layout: FoldLayout, place: int, labels: tuple[int, ...], batch: pa.Reco
         layout.inputs[place],
         rows.batch if everything else rows.batch.filter(pa.array(chosen)),
         rows.cells if everything else rows.cells[chosen],
+        single=by_row,
     )
     if layout.is_replicated(place):
         everywhere = encode(entries, pulse.facts())
@@ -149,10 +152,11 @@ def bucket_of(layout: FoldLayout, place: int, entries: pa.RecordBatch, buckets: 
 def aggregate(side: InputLayout, batch: pa.RecordBatch, cells: Integers, single: bool = False) -> pa.RecordBatch:
     """One entry for each cell, key and group of the rows; ``single``: for each row."""
     named = side.identity
-    codes = [cells, *(code for name in named for code in identity_codes(batch.column(name)))]
     if single:
-        codes = [np.arange(len(cells))]
-    entry_of_row, first_row = group_rows(np.stack(codes))
+        entry_of_row = first_row = np.arange(len(cells))
+    else:
+        codes = [cells, *(code for name in named for code in identity_codes(batch.column(name)))]
+        entry_of_row, first_row = group_rows(np.stack(codes))
     grouping = _Grouping(side, batch, entry_of_row, len(first_row))
     first = pa.array(first_row)
     columns: dict[str, pa.Array] = {"cell": pa.array(cells[first_row])}

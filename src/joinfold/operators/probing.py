@@ -17,7 +17,7 @@ from joinfold.kernels.structures import STRUCTURES
 from joinfold.kernels.structures.operations import INSERT, PROBE, REMOVE, Operations, Structure
 from joinfold.operators.choice import Index
 from joinfold.operators.entries import Ids, Integers
-from joinfold.operators.layout import FoldLayout, PairCondition
+from joinfold.operators.layout import FoldLayout, PairCondition, RangeJoin
 from joinfold.operators.members import Members
 from joinfold.operators.vocabulary import Vocabulary
 
@@ -195,7 +195,8 @@ class Prober:
             chunk.slots[step.place] = found.member
             chunk.carried[step.place] = members.carried[found.member]
             for number, own in enumerate(window.side.classes):
-                chunk.parts.setdefault(own, members.parts[found.member, number])
+                if own not in chunk.parts:
+                    chunk.parts[own] = members.parts[:, number].take(found.member)
             chunk = self._checked(step, chunk)
             if len(chunk.delta):
                 yield chunk
@@ -203,6 +204,8 @@ class Prober:
     def _checked(self, step: Step, chunk: Bound) -> Bound:
         for number in step.checked:
             codes = self.vocabulary.ranges[number]
+            if number == step.range and _is_exact(codes.join, step.place):
+                continue
             values, bounds = (chunk.carried[place] for place in codes.places)
             chunk = chunk.take(codes.check(values, bounds))
         for condition in step.conditions:
@@ -217,6 +220,11 @@ class Prober:
             for place, ids in chunk.carried.items()
             for name, column in self.vocabulary.carried_columns(place, ids).items()
         }
+
+
+def _is_exact(join: RangeJoin, place: int) -> bool:
+    """Whether an index of a place finds what the range matches and nothing else: only one of two bounds is in order."""
+    return place == join.value_place or join.low is None or join.high is None
 
 
 INSERTS, REMOVES = INSERT, REMOVE

@@ -1,7 +1,9 @@
 """What combinations come to: their group, when the first of their entries leaves, the products of their payloads."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,7 @@ from joinfold.kernels import double_double as dd
 from joinfold.operators.entries import Doubles, Integers
 from joinfold.operators.groups import GroupTotals
 from joinfold.operators.layout import FoldLayout
+from joinfold.operators.members import rows_of
 from joinfold.operators.side import Side
 
 Flags = NDArray[np.bool_]
@@ -44,14 +47,17 @@ class Worth:
 
     def take(self, rows: Integers | Flags) -> "Worth":
         """Some of the rows."""
+        places = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        if rows.dtype == np.bool_ and len(places) == len(rows):
+            return self
         return Worth(
-            self.group[rows],
-            self.leaves[rows],
-            self.integers[rows],
-            self.reals[rows],
-            self.wear[rows],
-            self.codes[rows],
-            self.has[rows],
+            self.group[places],
+            self.leaves[places],
+            rows_of(self.integers, places),
+            rows_of(self.reals, places),
+            rows_of(self.wear, places),
+            rows_of(self.codes, places),
+            rows_of(self.has, places),
         )
 
 
@@ -72,7 +78,7 @@ def worth_of(layout: FoldLayout, totals: GroupTotals, sides: Sequence[Side]) -> 
     return Worth(
         totals.group_of(groups) if groups else np.zeros(rows, np.int64),
         leaves,
-        _integer_products(totals, sides),
+        _integer_products(layout, totals, sides),
         reals,
         wear,
         codes,
@@ -80,18 +86,22 @@ def worth_of(layout: FoldLayout, totals: GroupTotals, sides: Sequence[Side]) -> 
     )
 
 
-def _integer_products(totals: GroupTotals, sides: Sequence[Side]) -> Integers:
+def _integer_products(layout: FoldLayout, totals: GroupTotals, sides: Sequence[Side]) -> Integers:
     found = np.empty((len(sides[0]), len(totals.products)), np.int64)
     for number, product in enumerate(totals.products):
-        column = sides[0].integers[:, product[0]]
-        size = np.abs(column.astype(np.float64))
-        for side, own in zip(sides[1:], product[1:], strict=True):
-            factor = side.integers[:, own]
-            column, size = column * factor, size * np.abs(factor.astype(np.float64))
-        if size.sum() >= WHOLE:
-            raise too_many()
-        found[:, number] = column
+        factors = [side.integers[:, own] for side, own in zip(sides, product, strict=True)]
+        if product[-1] == 0:  # a pair is one row
+            factors = factors[: len(layout.inputs)]
+        if len(found) * math.prod(map(_largest, factors)) >= WHOLE:
+            sizes = [np.abs(factor.astype(np.float64)) for factor in factors]
+            if reduce(np.multiply, sizes).sum() >= WHOLE:
+                raise too_many()
+        found[:, number] = reduce(np.multiply, factors)
     return found
+
+
+def _largest(values: Integers) -> float:
+    return max(float(values.max(initial=0)), -float(values.min(initial=0)))
 
 
 def _real_products(layout: FoldLayout, totals: GroupTotals, sides: Sequence[Side]) -> tuple[Doubles, Doubles]:
