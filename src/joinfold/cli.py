@@ -139,7 +139,7 @@ def bench(
     cap: Annotated[
         float | None, typer.Option(min=1, help="Seconds after which a slow engine is stopped: 60, with --full 300.")
     ] = None,
-    seconds: Annotated[int, typer.Option(min=1, help="Event time of R1: 100 s are a micro-batch of 1,000,000.")] = 400,
+    seconds: Annotated[int, typer.Option(min=1, help="Event time of R1: 100 s are a micro-batch of 2,000,000.")] = 600,
     json_: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Measure joinfold side by side with other engines, on the same data and with equal answers."""

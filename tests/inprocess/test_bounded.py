@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joinfold import Session, UsageError
+from joinfold import Plan, Session, UsageError
 from joinfold.errors import QueryError
 from joinfold.inprocess import InProcess, run_in_process
 from joinfold.logical.query import OnTrigger
 from joinfold.planner.folding import plan_fold
+from joinfold.planner.forcing import Plan
 from joinfold.reference import naive
 from tests.operators.runs import plan_of, tables_of, tuples
 from tests.strategies import Case, assert_same_answers, cases
@@ -20,8 +21,12 @@ WINDOW = "[4 MICROSECOND SLIDE 1 MICROSECOND]"
 JOINED = f"SELECT COUNT(*) AS n FROM a {WINDOW}, b {WINDOW} WHERE a.k = b.k"
 
 
-@given(case=cases(modes=("default", "slide", "every", "full", "arrival"), inputs=(1, 2)), size=st.integers(1, 9))
-def test_answers_do_not_depend_on_how_many_rows_are_fed_at_a_time(case: Case, size: int) -> None:
+@given(
+    case=cases(modes=("default", "slide", "every", "full", "arrival"), inputs=(1, 2)),
+    size=st.integers(1, 9),
+    by_row=st.booleans(),
+)
+def test_answers_do_not_depend_on_how_many_rows_are_fed_at_a_time(case: Case, size: int, by_row: bool) -> None:
     try:
         plan = plan_fold(case.bind())
     except QueryError:
@@ -29,7 +34,7 @@ def test_answers_do_not_depend_on_how_many_rows_are_fed_at_a_time(case: Case, si
     if isinstance(plan.query.emit, OnTrigger):  # its instants follow from how rows are cut, by definition
         return
     tables = tables_of(plan, case.data)
-    whole, parts = run_in_process(plan.query, tables), run_in_process(plan, tables, size)
+    whole, parts = run_in_process(plan.query, tables), run_in_process(plan, tables, size, by_row)
     assert whole.answers.schema == parts.answers.schema
     assert_same_answers(naive.answers(plan.query, case.data), tuples(whole.answers))
     assert_same_answers(tuples(whole.answers), tuples(parts.answers))
@@ -107,6 +112,24 @@ def test_a_query_runs_over_the_tables_of_its_session_or_over_others() -> None:
     other = query.run_in_process({"a": left, "b": left}, rows_per_step=1)
     assert [row[1] for row in tuples(other.answers)] == [1, 2, 2, 2, 1, 0]
     assert other.measures.rows == 4
+
+
+def test_a_query_runs_by_row() -> None:
+    same = readings((0, 1), (0, 1), (0, 1))
+    query = session_of(a=same, b=same).sql(JOINED, plan=Plan(method="tc", early=(), index={"a": "list", "b": "list"}))
+    together, apart = query.run_in_process(), query.run_in_process(by_row=True)
+    assert together.answers == apart.answers
+    assert (together.measures.touched < 9 <= apart.measures.touched) and tuples(apart.answers)[0] == (1, 9)
+
+
+def test_single_rows_give_the_same_answers_and_more_to_look_at() -> None:
+    """Four rows of one time and key on each side: one entry each, or four."""
+    same = readings(*[(0, 1)] * 4)
+    plan = Plan(early=(), index={"a": "list", "b": "list"})
+    query = session_of(a=same, b=same).sql(JOINED, plan=plan)
+    together, apart = query.run_in_process(), query.run_in_process(by_row=True)
+    assert together.answers == apart.answers and tuples(apart.answers)[0][1] == 16
+    assert (together.measures.touched, apart.measures.touched) == (2 * 1 + 4, 2 * 16 + 16)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from joinfold.reference import naive
 from joinfold.reference.streaming import stream
 from tests.operators.runs import answer, check_stream, feed, plan_of, rows, tables_of, tuples
 from tests.operators.test_machine import RUNS, scattered
+from tests.operators.test_plans import ANY_JOIN, PLAIN, plans
 from tests.strategies import Case, assert_same_answers, cases
 
 WINDOW = "[4 MICROSECOND SLIDE 1 MICROSECOND]"
@@ -63,7 +64,7 @@ def test_whatever_is_chosen_micro_batches_are_answered_as_defined(
     plan = planned(case, Plan(method, early, index), Plan(method, early, trees), Plan("tc", early, trees))
     if plan is None:
         return
-    machine, found = InProcess(plan, 2), []
+    machine, found = InProcess(plan, 2, by_row=data.draw(st.booleans())), []
     batches = scattered(case, data)
     for batch in batches:
         feed(machine, batch)
@@ -71,6 +72,38 @@ def test_whatever_is_chosen_micro_batches_are_answered_as_defined(
     expected = stream(plan.query, batches)
     assert_same_answers(expected.answers, found)
     assert machine.late == expected.late
+
+
+@given(case=st.one_of(ANY_JOIN, PLAIN), buckets=st.integers(1, 3), data=st.data())
+def test_single_rows_are_answered_as_defined_by_whatever_plan(case: Case, buckets: int, data: st.DataObject) -> None:
+    forced = data.draw(plans([input_.alias for input_ in case.bind().inputs]))
+    plan = planned(case, forced)
+    if plan is None:
+        return
+    machine = InProcess(plan, buckets, by_row=True)
+    feed(machine, case.data)
+    assert_same_answers(naive.answers(plan.query, case.data), answer(machine, to_the_end=True))
+    machine, found = InProcess(plan, buckets, by_row=True), []
+    batches = scattered(case, data)
+    for batch in batches:
+        feed(machine, batch)
+        found += answer(machine)
+    expected = stream(plan.query, batches)
+    assert_same_answers(expected.answers, found)
+    assert machine.late == expected.late
+
+
+@pytest.mark.parametrize(("by_row", "entries"), [(False, 2), (True, 6)])
+def test_entries_are_of_cell_key_and_group_or_of_single_rows(by_row: bool, entries: int) -> None:
+    """Three rows of one cell and key on each side; windows that are not aggregated hold what PACK has made of them."""
+    text = JOINED.replace("SLIDE 1", "SLIDE 4")
+    plan = plan_fold(plan_of(text, SCHEMA).query, Plan(early=(), index={"a": "hash", "b": "hash"}))
+    machine = InProcess(plan, by_row=by_row)
+    (accepted,) = feed(machine, {name: rows([1, 2, 3], k=1) for name in ("a", "b")})
+    assert sum(batch.num_rows for _, batch in accepted) == entries
+    feed(machine, {name: rows([1], k=1, start=4) for name in ("a", "b")})
+    assert answer(machine) == [(4, 9, 18)]
+    assert machine.folds[0].entries_held == entries
 
 
 def test_nothing_is_answered_before_every_stream_has_come_far_enough() -> None:
@@ -91,6 +124,15 @@ def test_rows_of_streams_that_are_not_read_are_left_alone() -> None:
 def test_there_are_no_more_buckets_than_there_is_use_for() -> None:
     assert len(InProcess(plan_of(f"SELECT COUNT(*) AS n FROM a {WINDOW}", SCHEMA), 3).folds) == 1
     assert len(InProcess(plan_of(JOINED, SCHEMA), 3).folds) == 3
+
+
+@pytest.mark.parametrize(("by_row", "entries"), [(False, 2), (True, 6)])
+def test_an_entry_has_the_rows_of_a_cell_and_key_or_one_row(by_row: bool, entries: int) -> None:
+    machine = InProcess(plan_of(JOINED, SCHEMA), by_row=by_row)
+    same = [{"ts": 0, "k": 1, "v": value} for value in (1, 2, 3)]
+    (stored,) = feed(machine, {"a": same, "b": same})
+    assert sum(batch.num_rows for _, batch in stored) == entries
+    assert answer(machine, to_the_end=True)[0] == (1, 9, 18)
 
 
 def test_a_query_needs_a_bucket() -> None:

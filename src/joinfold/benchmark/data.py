@@ -90,5 +90,5 @@ class Dataset:
         parquet.write_table(table.set_column(1, table.schema.field("key"), pa.array(keys)), file)
 
 
-R1 = Dataset("R1")
+R1 = Dataset("R1", files_per_batch=10)
 R0 = Dataset("R0", rows_per_second=1_000, keys=1_000, rows_per_file=5_000)

@@ -29,8 +29,8 @@ UNCAPPED_SECONDS = 3600.0
 LIMIT_BAR, DUCK_BAR, SPARK_R0_BAR, SPARK_R1_BAR = 0.5, 5.0, 20.0, 100.0
 SLIDES_BAR, SKEW_BAR = 0.7, 1 / 1.5
 
-LONG_R1 = replace(R1, seconds=400)
-"""Twice as long as R1, for eight micro-batches; its rates are the same."""
+LONG_R1 = replace(R1, seconds=600)
+"""Three times as long as R1, for six micro-batches; its rates are the same."""
 
 Say = Callable[[str], None]
 

@@ -65,17 +65,20 @@ class Summed:
 
     def expect(self, place: int, entries: Entries) -> None:
         """Makes places in the order for entries that will enter, for many at once."""
+        entries = self._in_order(place, entries)
         key, can = self._key(entries), self._can(place, entries)
         for name, sums in self.sums[place].items():
             sums.place(key[can], entries.group[can], self._codes(name, entries.carried)[can])
 
     def enter(self, place: int, entries: Entries, leave: int, now: int) -> None:
         """Entries enter their window."""
+        entries = self._in_order(place, entries)
         self._multiply(place, entries, 1, now)
         self._update(place, entries, 1)
 
     def leave(self, place: int, entries: Entries, now: int) -> None:
         """Entries leave their window."""
+        entries = self._in_order(place, entries)
         self._multiply(place, entries, -1, now)
         self._update(place, entries, -1)
 
@@ -87,6 +90,11 @@ class Summed:
 
     def expire(self, now: int) -> None:
         """Nothing is held of what has left."""
+
+    def _in_order(self, place: int, entries: Entries) -> Entries:
+        """The entries by key and code: neighbours go through the same nodes, so these are in the cache."""
+        codes = self._codes(self._columns(place)[0], entries.carried)
+        return entries.part(np.lexsort((codes, self._key(entries))))
 
     def _columns(self, place: int) -> list[str]:
         """The carried columns by which an input is in order."""

@@ -47,9 +47,9 @@ class Worth:
 
     def take(self, rows: Integers | Flags) -> "Worth":
         """Some of the rows."""
-        places = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
-        if rows.dtype == np.bool_ and len(places) == len(rows):
+        if rows.dtype == np.bool_ and rows.all():
             return self
+        places = np.arange(len(self))[rows]
         return Worth(
             self.group[places],
             self.leaves[places],
