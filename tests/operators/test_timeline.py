@@ -1,7 +1,6 @@
 """Cells and instants against the definition, which goes row by row and candidate by candidate."""
 
 import pickle
-import time
 from itertools import pairwise
 
 import numpy as np
@@ -339,26 +338,22 @@ def test_a_short_stay_inside_a_long_one_ends_nothing() -> None:
 )
 def test_gaps_cost_nothing(timeline: Timeline) -> None:
     rows = [[-7 * 10**15, 0, 7 * 10**15]] * len(timeline.windows)
-    started = time.perf_counter()
     occupancy = occupied(timeline, rows)
     found = occupancy.instants(timeline, None, END)
     occupancy.prune(timeline, 10**15)
-    assert time.perf_counter() - started < 0.5
     near = [[ts // 10**13 for ts in own] for own in rows]  # still multiples of 7: the same picture
     assert len(found) == len(occupied(timeline, near).instants(timeline, None, END))
     assert occupancy.instants(timeline, 10**15, END).tolist() == [at for at in found if at > 10**15]
 
 
-def test_many_cells_take_no_python_loop() -> None:
+def test_a_million_instants() -> None:
     timeline = Timeline.of([Sliding(600, 1), Sliding(60, 7)])
     generator = np.random.default_rng(7)
-    started = time.perf_counter()
     occupancy = Occupancy.empty(2)
     for place in (0, 1):
         occupancy.add(place, timeline.cell_of(place, generator.integers(0, 1_000_000, 500_000)))
     found = occupancy.instants(timeline, None, END)
-    assert time.perf_counter() - started < 2
-    assert len(found) > 1_000_000
+    assert len(found) > 1_000_000 and (np.diff(found) > 0).all()
 
 
 @given(timelines())

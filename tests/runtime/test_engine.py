@@ -3,9 +3,11 @@
 import os
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
@@ -144,3 +146,18 @@ def test_labels_are_where_spark_puts_them(spark: Any) -> None:
     assert [murmur3_of_int(value) for value in range(50)] == hashed
     for partitions in (1, 2, 5):
         assert [murmur3_of_int(label) % partitions for label in spread_labels(partitions)] == list(range(partitions))
+
+
+def test_combinations_read_timestamps_in_the_zone_of_the_session(spark: Any) -> None:
+    """Half past eight in the evening of UTC is another day in Tokyo; so is the day of what two inputs give."""
+    at = datetime(2025, 6, 1, 20, 30, tzinfo=UTC)
+    rows = pa.table({"ts": pa.array([at], pa.timestamp("us", tz="UTC")), "k": [1]})
+    session = jf.Session(spark)
+    for name in ("a", "b"):
+        session.stream(name, rows, time="ts")
+    query = session.sql(
+        "SELECT DAY(GREATEST(a.ts, b.ts)) AS d, COUNT(*) AS n FROM a [1 HOUR], b [1 HOUR] WHERE a.k = b.k "
+        "AND HOUR(LEAST(a.ts, b.ts)) = 5 GROUP BY DAY(GREATEST(a.ts, b.ts)) EMIT ON TRIGGER"
+    )
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    assert query.collect().select(["d", "n"]).to_pylist() == [{"d": 2, "n": 1}]

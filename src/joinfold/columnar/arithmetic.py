@@ -97,7 +97,7 @@ def _fitted(units: Array, scale: int, present: Flags | None, call: Operation) ->
 
 
 def _sign(call: Operation) -> Array:
-    """−x and |x|. The opposite of a decimal always fits; that of an integer has to, unless it goes into an aggregate."""
+    """−x and |x|. The opposite of a decimal always fits; that of an integer must, unless it goes into an aggregate."""
     values: Array = call.values[0]
     if call.result.is_floating:
         return -values if call.name == "negate" else np.abs(values)

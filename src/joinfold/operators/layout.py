@@ -16,7 +16,7 @@ have no upper limbs, and the exact value is put together when an answer is finis
 The layout follows from the query alone, and with it what is stored. Every stage gets it pickled; none knows the query.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from joinfold.algebra import Monomial
@@ -116,11 +116,15 @@ class PairCondition:
 
 @dataclass(frozen=True, slots=True)
 class Combining:
-    """What has to look at combinations: ranges, conditions, and the values of the pair's frame, name by name."""
+    """What has to look at combinations: ranges, conditions, and the values of the pair's frame, name by name.
+
+    Functions of the calendar read timestamps in the ``zone``, which is the session's.
+    """
 
     ranges: tuple[RangeJoin, ...] = ()
     conditions: tuple[PairCondition, ...] = ()
     values: tuple[tuple[str, Expression], ...] = ()
+    zone: str = "UTC"
 
     def __bool__(self) -> bool:
         return bool(self.ranges or self.conditions or self.values)
@@ -182,6 +186,10 @@ class FoldLayout:
 
     def __post_init__(self) -> None:
         assert len(self.inputs) >= 2 and not any(self.integer_products[0])
+
+    def in_zone(self, zone: str) -> "FoldLayout":
+        """The same where timestamps are read in a time zone."""
+        return replace(self, combining=replace(self.combining, zone=zone))
 
     @property
     def streams(self) -> int:

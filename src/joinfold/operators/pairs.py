@@ -17,7 +17,7 @@ from joinfold.operators.vocabulary import Vocabulary, payload_of
 def pair_side(layout: FoldLayout, vocabulary: Vocabulary, columns: Mapping[Key, pa.Array], rows: int) -> Side:
     """The pair of combinations, from their carried columns: a frame with a row for each, whose sums are its own."""
     frame = {
-        name: evaluate(expression, columns, rows, wide=True).cast(arrow_type(expression.type))
+        name: evaluate(expression, columns, rows, layout.combining.zone, wide=True).cast(arrow_type(expression.type))
         for name, expression in layout.combining.values
     }
     batch = pa.RecordBatch.from_pydict(frame or {"row": pa.nulls(rows)})

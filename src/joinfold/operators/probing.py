@@ -210,7 +210,8 @@ class Prober:
             chunk = chunk.take(codes.check(values, bounds))
         for condition in step.conditions:
             if len(chunk.delta):
-                chunk = chunk.take(is_true(condition.expression, self.columns(chunk), len(chunk.delta)))
+                columns, zone = self.columns(chunk), self.layout.combining.zone
+                chunk = chunk.take(is_true(condition.expression, columns, len(chunk.delta), zone))
         return chunk
 
     def columns(self, chunk: Bound) -> "dict[tuple[str, str], object]":

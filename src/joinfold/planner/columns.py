@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from joinfold.algebra import Monomial
+from joinfold.errors import QueryError
 from joinfold.logical.expressions import Call, Case, Column, Expression, Literal
 from joinfold.operators.layout import Extreme, Factor, InputLayout, IntegerSum
 from joinfold.planner.widening import converted, widened
@@ -46,6 +47,9 @@ class InputColumns:
 
     def carry(self, expression: Expression) -> str:
         """A value that entries carry, since combinations are told by it: its column."""
+        if expression.type.is_nested:
+            what = f"no engine runs combinations with a column of type {expression.type} yet"
+            raise QueryError(what, hint="take the fields that are needed, in the DataFrame.")
         name = self._column("v", expression)
         if name not in self._carried:
             self._carried.append(name)

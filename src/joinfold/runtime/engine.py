@@ -27,11 +27,13 @@ Sink = str | Callable[[pa.Table, int], None]
 
 def run(plan: PhysicalPlan, sources: dict[str, DataFrame], partitions: int) -> DataFrame:
     """The answers as a DataFrame: streaming if an input streams."""
+    spark = next(iter(sources.values())).sparkSession
+    layout = plan.layout.in_zone(spark.conf.get("spark.sql.session.timeZone") or "UTC")
     buckets = spread_labels(partitions if plan.layout.is_distributed else 1)
     merges = spread_labels(partitions if plan.query.groups else 1) if plan.merges else buckets[:1]
-    stage = FoldStage(plan.layout, plan.choice, buckets, merges, query_text(plan.query.without_options))
+    stage = FoldStage(layout, plan.choice, buckets, merges, query_text(plan.query.without_options))
     is_streaming = any(sources[frame.input.source.name].isStreaming for frame in plan.frames)
-    require_settings(next(iter(sources.values())).sparkSession, is_streaming)
+    require_settings(spark, is_streaming)
     grouped = packed(plan, sources, buckets).groupBy("bucket")
     if is_streaming:
         noted = FoldProcessor.over(grouped, stage)
@@ -121,9 +123,10 @@ def _selected_changes(plan: PhysicalPlan, finished: DataFrame) -> DataFrame:
     for side, prefix in sides.items():
         exists = "was" if side == "old" else "now"
         having = "TRUE" if query.having is None else spark_text(_over_columns(plan, query.having, prefix))
-        columns.append(f"{exists} AND COALESCE({having}, FALSE) AS {side}")
-        columns += [
-            f"{spark_text(_over_columns(plan, output.expression, prefix))} AS {side}_{place}"
+        there = f"{exists} AND COALESCE({having}, FALSE)"
+        columns.append(f"{there} AS {side}")
+        columns += [  # what HAVING removes must not fail to compute
+            f"CASE WHEN {there} THEN {spark_text(_over_columns(plan, output.expression, prefix))} END AS {side}_{place}"
             for place, output in enumerate(query.outputs)
         ]
     differs = " OR ".join(_differs(f"old_{i}", f"new_{i}", o.expression.type) for i, o in enumerate(query.outputs))
