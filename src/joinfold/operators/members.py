@@ -114,6 +114,7 @@ class Members:
     def drop(self, slots: Integers) -> None:
         """Lets entries go that are not merged, in whatever order; their keys can still be read."""
         assert not self.merged
+        self._entered.clear()
         self._free += slots.tolist()
 
     def side(self, slots: Integers) -> Side:

@@ -11,8 +11,6 @@ after it, so whatever has left by then meets nobody any more.
     W          ^                     from here on, what is not known yet enters later
 """
 
-from heapq import heappop, heappush
-
 import numpy as np
 import pyarrow as pa
 
@@ -45,8 +43,7 @@ class PairFold(Bucket):
             members = Members(len(side.keys), len(side.integers), 0, 0, merged=False, by_leave=False)
             index = self.choice.indexes[place]
             self.windows.append(IndexedWindow(layout, place, members, index, self.prober.asked(place)))
-        self.leaving: list[list[tuple[int, int, Integers]]] = [[] for _ in layout.inputs]
-        self.inserted = 0
+        self.leaving: list[list[tuple[Integers, Integers]]] = [[] for _ in layout.inputs]
         if layout.streams == 1:
             self._insert(1, constant_entries(layout), np.array([NEVER]))
 
@@ -57,8 +54,8 @@ class PairFold(Bucket):
 
     @property
     def cells_held(self) -> int:
-        """How many leaving times entries have."""
-        return sum(map(len, self.leaving))
+        """How many leaving times there are, one for each entry."""
+        return sum(len(leaves) for batches in self.leaving for leaves, _ in batches)
 
     @property
     def bytes_held(self) -> int:
@@ -102,7 +99,8 @@ class PairFold(Bucket):
         if not parts:
             return Noted(None, [])
         tables = [pa.Table.from_batches([part]) for part in parts]
-        return Noted(pa.concat_tables(tables, promote_options="default").combine_chunks().to_batches()[0], [])
+        rows = pa.concat_tables(tables, promote_options="default").combine_chunks().to_batches()[0]
+        return Noted(rows, np.unique(rows.column("instant").to_numpy()).tolist())
 
     def is_done(self, place: int, last_cell: int) -> bool:
         """Whether entries up to this cell meet nobody any more."""
@@ -143,19 +141,25 @@ class PairFold(Bucket):
         window = self.windows[place]
         slots = window.members.enter(entries, NEVER)
         window.change(INSERTS, slots, self.prober.keys, self.vocabulary)
-        for leave in np.unique(leaves[leaves != NEVER]).tolist():
-            self.inserted += 1  # no two entries of the heap are equal, so slots are never compared
-            heappush(self.leaving[place], (leave, self.inserted, slots[leaves == leave]))
+        order = np.argsort(leaves, kind="stable")
+        self.leaving[place].append((leaves[order], slots[order]))
 
     def _forget(self) -> None:
-        for place, leaving in enumerate(self.leaving):
-            gone = []
-            while leaving and self._has_left(leaving[0][0]):
-                gone.append(heappop(leaving)[2])
-            if gone:
+        """Drops what has left; each batch of entries has its own in the order of leaving."""
+        if self.moment.answered is None:
+            return
+        for place, window in enumerate(self.windows):
+            held, gone = [], []
+            for leaves, slots in self.leaving[place]:
+                left = int(np.searchsorted(leaves, self.moment.answered + 1, "right"))
+                gone.append(slots[:left])
+                if left < len(leaves):
+                    held.append((leaves[left:], slots[left:]))
+            self.leaving[place] = held
+            if gone and any(map(len, gone)):
                 slots = np.concatenate(gone)
-                self.windows[place].members.drop(slots)
-                self.windows[place].change(REMOVES, slots, self.prober.keys, self.vocabulary)
+                window.members.drop(slots)
+                window.change(REMOVES, slots, self.prober.keys, self.vocabulary)
 
     def _has_left(self, leave: int) -> bool:
         """Whether all that will come enters after this time; entries are at least 1 µs after the watermark."""

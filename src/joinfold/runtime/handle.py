@@ -16,7 +16,6 @@ from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
 
 from joinfold.errors import JoinfoldError
-from joinfold.logical.query import Input
 from joinfold.planner.plan import PhysicalPlan
 from joinfold.runtime.failures import clear_error
 from joinfold.timetext import timestamp_text
@@ -179,16 +178,19 @@ def _progress(
         metrics["cells"],
         metrics["entries"],
         metrics["state_bytes"],
-        _waiting_for(inputs, metrics),
+        _waiting_for(plan, metrics),
         silent_since,
     )
 
 
-def _waiting_for(inputs: tuple[Input, ...], metrics: dict[str, Any]) -> str:
-    """The stream that holds the watermark back."""
+def _waiting_for(plan: PhysicalPlan, metrics: dict[str, Any]) -> str:
+    """The stream that holds the watermark back; a plain join does not wait for it."""
+    inputs = plan.query.streams
     silent = [input_.alias for place, input_ in enumerate(inputs) if metrics[f"seen_{place}"] is None]
     if silent:
         return f"'{silent[0]}' has had no row yet"
+    if plan.layout.is_plain:
+        return "of the rows that have come since then, none match"
     reached = [(metrics[f"seen_{place}"] - input_.source.delay_us, input_.alias) for place, input_ in enumerate(inputs)]
     behind, alias = min(reached)
     delayed = any(input_.alias == alias and input_.source.delay_us for input_ in inputs)
