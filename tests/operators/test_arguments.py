@@ -173,3 +173,31 @@ def test_an_extreme_that_does_not_fit_its_type_is_refused() -> None:
 def test_decimals_keep_their_types() -> None:
     data = {"a": rows([Decimal("1.50"), Decimal("-2.25")], k=1), "b": rows([Decimal(1)], k=1)}
     check(joined("SUM(a.v * a.v + a.k) AS s, AVG(a.v * a.k) AS m"), "k INT, v DECIMAL(10, 2)", data)
+
+
+# --- what looks at combinations looks at those that exist ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["ic", "tc", "pc"])
+@pytest.mark.parametrize(("select", "value"), [("SUM(CAST(CONCAT(a.s, b.s) AS INT)) AS s", 55), ("COUNT(*) AS n", 1)])
+def test_rows_that_enter_do_not_meet_rows_that_leave(method: str, select: str, value: int) -> None:
+    """'1' is followed by 'x' in the same move: together they are no number, but they are never together."""
+    where = "a.k = b.k AND CAST(CONCAT(a.s, b.s) AS INT) > 0"
+    first, second = [{"ts": 1, "k": 1, "s": "1"}], [{"ts": 12, "k": 1, "s": "x"}]
+    last = [{"ts": 21, "k": 1, "s": "5"}]
+    for data in ({"a": first + last, "b": second + last}, {"a": second + last, "b": first + last}):
+        found = check(f"{joined(select, where)} OPTION (method = {method})", TEXTS, data)
+        assert (30, value) in found
+
+
+@pytest.mark.parametrize("emit", ["", "EMIT ON ARRIVAL"])
+@pytest.mark.parametrize("method", ["", "OPTION (method = pc)"])
+def test_extremes_of_combinations_that_fall_into_an_ever_smaller_gap(emit: str, method: str) -> None:
+    """Each word lies between the two before it, so the labels between neighbours are used up on the way."""
+    words = ["a" * (place + 1) + ("z" if place % 2 else "") for place in range(60)]
+    window = "[1 SECOND]" if emit else "[100 MICROSECOND SLIDE 1 MICROSECOND]"
+    text = f"SELECT MAX(CONCAT(a.s, b.s)) AS m, MIN(CONCAT(a.s, b.s)) AS l FROM a {window}, b {window} WHERE a.k = b.k"
+    batches: list[Data] = [
+        {"a": rows([word], "s", ts, k=1), "b": rows(["!"], "s", ts, k=1)} for ts, word in enumerate(words)
+    ]
+    check_stream(f"{text} {emit} {method}", TEXTS, batches)

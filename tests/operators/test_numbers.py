@@ -136,6 +136,15 @@ def test_giants_leave_nothing_behind(giant: float, aggregate: str) -> None:
     check(joined(f"{aggregate} AS s"), DOUBLES, {"a": rows(values, k=1), "b": rows([0.1] * 11, k=1)}, tolerance=1e-12)
 
 
+@pytest.mark.parametrize("giant", [1e30, -1e100, 1e300, 1.7e308])
+@pytest.mark.parametrize("aggregate", ["SUM(a.v)", "AVG(b.v)", "SUM(a.v + b.v)"])
+@pytest.mark.parametrize("option", ["method = tc", "method = tc, early = none", "method = pc", "index = 'a list'"])
+def test_giants_leave_nothing_behind_whatever_the_plan(giant: float, aggregate: str, option: str) -> None:
+    values = [1.0, giant, giant, 2.0, 3.0, giant / 3, 5.0, 1e-5, 7.0, 1e-20, 1.0, 1.5, 2.5]
+    data = {"a": rows(values, k=1), "b": rows([0.1] * 11, k=1)}
+    check(joined(f"{aggregate} AS s") + f" OPTION ({option})", DOUBLES, data, tolerance=1e-12)
+
+
 def test_a_giant_that_never_met_a_partner_leaves_nothing_behind() -> None:
     """Its key's sum was large, no group's was: the wear of what is summed by key counts too."""
     left = rows([1e40, 1e20 / 3, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6], k=1)  # of 1e40 + 1e20/3 nothing is left for 0.1
@@ -215,6 +224,14 @@ def test_sums_that_would_wrap_are_refused(select: str, count: int, value: int) -
     multiplied(machine, count)
     with pytest.raises(EvaluationError, match="combinations, too many to sum numbers of this size exactly"):
         answer(machine, to_the_end=True)
+
+
+@pytest.mark.parametrize("method", ["ic", "tc", "pc"])
+def test_what_fits_is_not_refused_when_it_leaves(method: str) -> None:
+    machine = InProcess(plan_of(joined("COUNT(*) AS n") + f" OPTION (method = {method}, early = none)", BIGINTS))
+    feed(machine, {"a": rows([1], k=1), "b": rows([1], k=1)})
+    multiplied(machine, 2**31)
+    assert [row[1] for row in answer(machine, to_the_end=True)] == [2**62] * 4 + [0]
 
 
 def test_parts_of_a_group_that_wrap_together_are_refused() -> None:

@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 
 from joinfold.errors import QueryError, UsageError
 from joinfold.inprocess import InProcess
+from joinfold.operators import live
 from joinfold.operators.choice import SUMS
+from joinfold.operators.fold import Fold
 from joinfold.planner.folding import plan_fold
 from joinfold.planner.forcing import Plan
 from joinfold.reference import naive
@@ -18,6 +20,9 @@ from tests.strategies import Case, assert_same_answers, cases
 
 CELLS = list(combinations())
 ANY_JOIN = cases(modes=RUNS, plain=False, inputs=(1, 3))
+COMMON_KEY = cases(
+    modes=RUNS, plain=False, inputs=(3, 5), most_rows=5, connection=lambda left, right: st.just(f"{left}.k = {right}.k")
+)
 PLAIN = cases(modes=("default",), plain=True, inputs=(1, 3))
 STRUCTURES = st.sampled_from(
     ["list", "hash", "hash(buckets=4)", "btree", "btree(order=4)", "ttree", "ttree(node_size=4)"]
@@ -80,6 +85,34 @@ def test_plain_joins_give_each_combination_once(case: Case, buckets: int, data: 
     assert machine.late == expected.late
 
 
+@given(case=COMMON_KEY, buckets=st.integers(1, 3), data=st.data())
+def test_many_streams_with_one_key(case: Case, buckets: int, data: st.DataObject) -> None:
+    plan = planned(case)
+    if plan is None:
+        return
+    batches = scattered(case, data)
+    machine, found = InProcess(plan, buckets), []
+    for batch in batches:
+        feed(machine, batch)
+        found += answer(machine)
+    expected = stream(plan.query, batches)
+    assert_same_answers(expected.answers, found)
+    assert machine.late == expected.late
+
+
+def test_more_than_a_million_combinations_of_three_streams() -> None:
+    window = "[100 MICROSECOND SLIDE 50 MICROSECOND]"
+    inputs = f"a {window}, b {window}, a c {window}"
+    text = f"SELECT b.g, COUNT(*) AS n, SUM(c.v) AS s FROM {inputs} WHERE a.k = b.k AND b.k = c.k GROUP BY b.g"
+    plan = plan_of(text, "k INT, g INT, v INT")
+    assert plan.choice.is_fused
+    data = {name: [{"ts": ts % 40, "k": 1, "g": ts % 3, "v": ts} for ts in range(120)] for name in ("a", "b")}
+    machine = InProcess(plan, 1)
+    feed(machine, data)
+    total = 120 * sum(range(120)) * 40
+    assert [row[1:] for row in answer(machine, to_the_end=True)[:3]] == [(group, 576_000, total) for group in range(3)]
+
+
 WINDOW = "[10 MICROSECOND SLIDE 5 MICROSECOND]"
 JOINED = f"FROM a {WINDOW}, b {WINDOW} WHERE a.k = b.k"
 BAND = f"FROM a {WINDOW}, b {WINDOW} WHERE a.v BETWEEN b.v - 1 AND b.v + 1"
@@ -112,11 +145,20 @@ def test_what_a_method_or_structure_cannot_do_is_refused(text: str, plan: Plan, 
         ("index=a btree(order=2)", "btree has no parameter order=2"),
         ("index=a", "'a' names no input and index"),
         ("tc", "'tc' is not a choice of a plan"),
+        ("method=tc; method=pc", "option 'method' is given twice"),
+        ("index=a hash, a list", "input 'a' is given two indexes"),
+        ("index=a btree(order=²)", "'order=²' is not a parameter of btree"),
+        ("index=a hash(buckets=99999999999999999999)", "hash has no parameter buckets=99999999999999999999"),
     ],
 )
 def test_plans_that_are_no_plans(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         Plan.parse(text)
+
+
+def test_inputs_are_a_tuple_and_not_a_text() -> None:
+    with pytest.raises(UsageError, match="early is a tuple of inputs, not a text"):
+        Plan(early="ab")  # type: ignore[arg-type]
 
 
 def test_the_text_of_a_plan() -> None:
@@ -154,3 +196,33 @@ def test_memory_of_enumeration_is_bounded_by_a_chunk() -> None:
     feed(machine, data)
     assert answer(machine, to_the_end=True)[0][1:] == (4_000_000, 2 * 2000 * sum(range(2000)))
     assert machine.measures.most_bytes_held < 4_000_000
+
+
+MOVING = "[20 MICROSECOND SLIDE 1 MICROSECOND]"
+
+
+@pytest.mark.parametrize("plan", [Plan("tc", ("a", "b")), Plan("pc", ("a", "b")), Plan("tc", ())])
+def test_memory_does_not_grow_with_time(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys and values stay the same, but leaving times are always new."""
+    monkeypatch.setattr(live, "MANY", 500)
+    text = f"SELECT COUNT(*) AS n FROM a {MOVING}, b {MOVING} WHERE a.k = b.k"
+    machine, held = InProcess(plan_fold(plan_of(text, "k INT").query, plan)), []
+    for start in range(0, 3000, 100):
+        feed(machine, {name: [{"ts": ts, "k": ts % 3} for ts in range(start, start + 100)] for name in ("a", "b")})
+        answer(machine)
+        held.append(machine.measures.bytes_held)
+    assert max(held[15:]) <= max(held[:15])
+
+
+def test_windows_with_more_groups_than_entries_are_not_made_anew_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forty entries on each side are in 1600 groups, all of them in use."""
+    monkeypatch.setattr(live, "MANY", 100)
+    times: list[int | None] = []
+    renew = Fold.renew
+    monkeypatch.setattr(Fold, "renew", lambda fold: (times.append(fold.moment.applied), renew(fold)))
+    text = "SELECT a.v, b.v AS w, COUNT(*) AS n FROM a [UNBOUNDED], b [UNBOUNDED] WHERE a.k = b.k GROUP BY a.v, b.v"
+    machine = InProcess(plan_of(f"{text} EMIT EVERY 10 MICROSECONDS", "k INT, v INT"))
+    for start in range(0, 400, 10):
+        feed(machine, {name: [{"ts": start, "k": 1, "v": start % 400}] for name in ("a", "b")})
+        answer(machine)
+    assert len(times) < 10

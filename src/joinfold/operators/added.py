@@ -7,7 +7,7 @@ from joinfold.kernels.grouping import group_rows, sum_dds, sum_ints
 from joinfold.operators.entries import Doubles, Integers
 from joinfold.operators.groups import GroupTotals
 from joinfold.operators.layout import FoldLayout
-from joinfold.operators.worth import EXACT, WHOLE, Worth, too_many
+from joinfold.operators.worth import EXACT, Worth, too_many
 
 
 class AddedTotals(GroupTotals):
@@ -31,10 +31,11 @@ class AddedTotals(GroupTotals):
         totals, groups = self.totals, summed.group
         totals.cover(int(groups.max()) + 1)
         totals.touched[groups] = 1
-        before = totals.ints[groups]
-        if (np.abs(before.astype(np.float64)) + np.abs(summed.integers.astype(np.float64))).max() >= WHOLE:
+        before, moved = totals.ints[groups], sign * summed.integers
+        after = before + moved
+        if ((before ^ after) & (moved ^ after) < 0).any():  # equal signs gave another one: it has wrapped around
             raise too_many()
-        totals.ints[groups] = before + sign * summed.integers
+        totals.ints[groups] = after
         for hi in range(0, summed.reals.shape[1], 2):
             held = (totals.dds[groups, hi], totals.dds[groups, hi + 1])
             with np.errstate(all="ignore"):
@@ -69,5 +70,6 @@ def _summed_reals(number: Integers, rows: int, reals: Doubles) -> Doubles:
     for hi in range(0, reals.shape[1], 2):
         high = sum_dds(number, rows, np.ascontiguousarray(reals[:, hi]))
         low = sum_dds(number, rows, np.ascontiguousarray(reals[:, hi + 1]))
-        found[:, hi], found[:, hi + 1] = dd.add(high, low)
+        with np.errstate(all="ignore"):
+            found[:, hi], found[:, hi + 1] = dd.add(high, low)
     return found

@@ -20,6 +20,7 @@ from joinfold.operators.choice import FoldChoice
 from joinfold.operators.codec import decode, encode
 from joinfold.operators.entries import Entries
 from joinfold.operators.fold import Fold
+from joinfold.operators.labels import GapUsedUp
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.pack import aggregate, bucket_of, cut
 from joinfold.operators.timeline import END
@@ -76,24 +77,30 @@ class ArrivalFold(Fold):
         for at, name in enumerate(names):
             self.rows[name] = (place, entries.part(np.array([at])))
 
-    def renew(self) -> None:
+    def renew(self, keep_labels: bool = False) -> None:
         """Makes what is live anew from the rows that wait and those that are inside."""
-        old = self.put_aside()
+        old = self.put_aside(keep_labels)
         for place in range(self.layout.streams):
             names = [name for name, (own, _) in self.rows.items() if own == place]
             waiting = self.live.vocabulary.adopt(old.vocabulary, place, [self.rows[name][1] for name in names])
             self.rows |= {name: (place, row) for name, row in zip(names, waiting, strict=True)}
             rows = self.live.vocabulary.adopt(old.vocabulary, place, [row for _, row in self.inside[place]])
-            self.inside[place].clear()
-            for row in rows:
-                assert self.moment.applied is not None
-                self._let_in(place, row, self.moment.applied)
+            self.inside[place] = deque((self._time(row), row) for row in rows)
+        applied = self.moment.applied
+        try:
+            for place, inside in enumerate(self.inside):
+                for _, row in inside:
+                    assert applied is not None
+                    self._enter(place, row, applied)
+        except GapUsedUp:
+            self.renew(keep_labels=True)
+        self.live.remember_given()
 
     def resume(self) -> None:
         """Rows that were inside before are inside again, in order of time; arrivals that were answered are gone."""
         answered = self.moment.answered
         for place, waiting in enumerate(self.waiting if answered is not None else []):
-            self.waiting[place] = [batch.filter(pc.field("cell") >= answered) for batch in waiting]
+            self.waiting[place] = [batch.filter(pc.greater_equal(batch.column("cell"), answered)) for batch in waiting]
         expected = {name for place in range(self.layout.streams) for name in self._names(place)}
         applied = self.moment.applied
         stored = [(name, place, row) for name, (place, row) in self.rows.items() if name not in expected]
@@ -113,18 +120,16 @@ class ArrivalFold(Fold):
         before = -1 if self.layout.changes and arrivals and moment.applied is not None else None
         if before is not None:
             assert moment.applied is not None
-            self._note(before, moment.applied)
+            self.note(before, moment.applied)
         places: list[tuple[int, int]] = []
         for position, (ts, place, batch, row, bucket) in enumerate(arrivals):
+            moment.applied = ts
             self._let_out(ts)
             if bucket in (self.number, ALL):
                 self._let_in(place, self.rows.pop((batch, row))[1], ts)
             number = places[-1][1] + 1 if places and places[-1][0] == ts else 1
             places.append((ts, number))
-            moment.applied = ts
-            if self.live.windows.is_worn:
-                self.renew()
-            self._note(position, ts)
+            self.note(position, ts)
         moment.answered = until
         noted = self.live.noted()
         if self.live.is_outgrown(len(self.rows) + sum(map(len, self.inside))):
@@ -153,12 +158,15 @@ class ArrivalFold(Fold):
         order = sorted(range(len(found)), key=lambda at: found[at][:2])  # stable: values are in order already
         return [found[at] for at in order]
 
-    def _note(self, position: int, ts: int) -> None:
-        self.live.note(position, ts, always=self.layout.is_global and self.is_first)
-
     def _let_in(self, place: int, row: Entries, ts: int) -> None:
-        self.live.windows.enter(place, row, self._leave(place, self._time(row)), ts)
         self.inside[place].append((self._time(row), row))
+        try:
+            self._enter(place, row, ts)
+        except GapUsedUp:
+            self.renew(keep_labels=True)
+
+    def _enter(self, place: int, row: Entries, ts: int) -> None:
+        self.live.windows.enter(place, row, self._leave(place, self._time(row)), ts)
 
     def _let_out(self, ts: int) -> None:
         for place, inside in enumerate(self.inside):

@@ -43,10 +43,23 @@ class FoldChoice:
     def usual(layout: FoldLayout) -> "FoldChoice":
         """The choice where nothing is known of the data."""
         places, combining = range(len(layout.inputs)), layout.combining
-        fused = not combining and len(layout.inputs) == 2 and not layout.is_plain
         enumerated = TREE if combining.ranges or not layout.bucket_classes else HASH
         index = SUMS if can_sum(layout) else enumerated
-        return FoldChoice("ic", frozenset(places), (index,) * len(places), tuple(places), fused)
+        return FoldChoice("ic", frozenset(places), (index,) * len(places), tuple(places), can_fuse(layout))
+
+
+def can_fuse(layout: FoldLayout) -> bool:
+    """Whether aggregation sets by key answer the query: equal keys are all that joins, and every input has them.
+
+    With more than two inputs: no extremes, no floating sums, groups of two inputs at most.
+    """
+    if layout.combining or layout.is_plain:
+        return False
+    if len(layout.inputs) == 2:
+        return True
+    common = len({frozenset(side.classes) for side in layout.inputs}) == 1
+    grouped = sum(bool(side.groups) for side in layout.inputs)
+    return common and grouped <= 2 and not layout.extremes and not layout.real_products
 
 
 def can_sum(layout: FoldLayout) -> bool:

@@ -69,9 +69,9 @@ class Fold(Bucket):
             self.renew()
             return self.live.vocabulary.entries_of(place, batch)
 
-    def renew(self) -> None:
-        """Makes what is live anew from the entries."""
-        old = self.put_aside()
+    def renew(self, keep_labels: bool = False) -> None:
+        """Makes what is live anew from the entries; with ``keep_labels`` values of pairs are labelled at once first."""
+        old = self.put_aside(keep_labels)
         for place, cells in enumerate(self.cells):
             cells.replace(self.live.vocabulary.adopt(old.vocabulary, place, cells.all()))
             if cells.order:
@@ -79,11 +79,14 @@ class Fold(Bucket):
         self.contents = [(BEGINNING, BEGINNING)] * self.layout.streams
         if self.moment.applied is not None:
             self.move(self.moment.applied)
+        self.live.remember_given()
 
-    def put_aside(self) -> Live:
+    def put_aside(self, keep_labels: bool) -> Live:
         """Begins with empty windows; gives back those that were there."""
         self.touched_before = self.touched
         self.live, old = Live(self.layout, self.choice, self.live.noted_so_far()), self.live
+        if keep_labels:
+            self.live.vocabulary.label_pairs_of(old.vocabulary)
         return old
 
     def resume(self) -> None:
@@ -112,9 +115,7 @@ class Fold(Bucket):
         for instant in (*before, *instants.tolist()):
             if instant not in before:
                 self.move(instant)
-            if self.live.windows.is_worn:
-                self.renew()
-            self.live.note(instant, instant, always=layout.is_global and self.is_first)
+            self.note(instant, instant)
         noted = self.live.noted()
         if len(instants):
             self.live.windows.expire(int(instants[-1]))
@@ -125,6 +126,14 @@ class Fold(Bucket):
             moment.occupancy.prune(layout.timeline, until)
         return Noted(noted, instants.tolist(), before[0] if before else None)
 
+    def note(self, number: int, now: int) -> None:
+        """Notes the groups as they stand ``now``, under an instant or another number; what has worn is made anew."""
+        self.live.windows.settle(now)
+        if self.live.windows.is_worn:
+            self.renew()
+            self.live.windows.settle(now)
+        self.live.note(number, now, always=self.layout.is_global and self.is_first)
+
     def _triggered(self, until: int) -> Integers:
         latest = self.moment.clock.latest()
         if until == END:
@@ -132,21 +141,31 @@ class Fold(Bucket):
         return np.array([until] if until != self.moment.answered else [], np.int64)
 
     def move(self, instant: int) -> None:
-        """Lets cells enter and leave until the windows have their contents at the instant."""
-        for place in range(self.layout.streams):
-            first, end = self.layout.timeline.content(place, instant)
-            _, old_end = self.contents[place]
+        """Lets cells leave and enter until the windows have their contents at the instant.
+
+        What leaves any window goes before anything enters: the two never meet, so they must not be combined.
+        """
+        old_ends = [end for _, end in self.contents]
+        self.contents = [self.layout.timeline.content(place, instant) for place in range(self.layout.streams)]
+        self.moment.applied = instant
+        for place, (first, _) in enumerate(self.contents):
             cells = self.cells[place]
-            for cell in cells.between(max(first, old_end), end):
-                leave = int(self.layout.timeline.leave(place, np.array([cell]))[0])
+            for cell in cells.between(BEGINNING, min(first, old_ends[place])):
                 for entries in cells.entries[cell]:
-                    self.live.windows.enter(place, entries, leave, instant)
-            for cell in cells.between(BEGINNING, first):
-                for entries in cells.entries[cell] if cell < old_end else ():
                     self.live.windows.leave(place, entries, instant)
             cells.drop_before(first)
-            self.contents[place] = (first, end)
-        self.moment.applied = instant
+        try:
+            for place, old_end in enumerate(old_ends):
+                self._let_cells_in(place, old_end, instant)
+        except GapUsedUp:
+            self.renew(keep_labels=True)
+
+    def _let_cells_in(self, place: int, old_end: int, instant: int) -> None:
+        cells, (first, end) = self.cells[place], self.contents[place]
+        for cell in cells.between(max(first, old_end), end):
+            leave = int(self.layout.timeline.leave(place, np.array([cell]))[0])
+            for entries in cells.entries[cell]:
+                self.live.windows.enter(place, entries, leave, instant)
 
     def is_done(self, place: int, last_cell: int) -> bool:
         """Whether stored entries up to this cell are of no more use."""

@@ -1,7 +1,9 @@
-"""IC over hashed aggregation sets of both inputs, as one compiled step: the plan that most queries run.
+"""IC over hashed aggregation sets of all inputs, as one compiled step: the plan that most queries run.
 
 An entry that enters or leaves is multiplied with the payloads of the other input's (key, group) slots as they are
-found: nothing is kept of the combinations. Extremes are charged until their first member leaves (TC).
+found: nothing is kept of the combinations. With more inputs it is multiplied with all but one of them first, which have
+one slot for a key unless they are grouped: an entry costs what the inputs are and the groups that it touches, whatever
+the number of combinations. Extremes of two inputs are charged until their first member leaves (TC).
 
 Most products need not be computed. A column that has been zero so far (the upper limbs of small numbers, counts of
 NaN) makes its products zero; one that has equalled the count so far (the number of non-NULLs where there are no NULLs)
@@ -9,16 +11,21 @@ makes them equal to those of the count. Such a product is *idle*. When a column 
 with the totals that they would have had: zero, or those of the count.
 """
 
+from collections.abc import Sequence
+from math import prod
+
 import numpy as np
 from numpy.typing import NDArray
 
 from joinfold.errors import EvaluationError
 from joinfold.kernels import products as kernel
 from joinfold.kernels.aggregation_set import AggregationSet
+from joinfold.operators.choice import can_fuse
 from joinfold.operators.entries import Entries
 from joinfold.operators.extremes import ExtremeStairs
 from joinfold.operators.groups import GroupTotals, Product
 from joinfold.operators.layout import FoldLayout
+from joinfold.operators.multiplying import multiplied
 from joinfold.operators.timeline import BEGINNING, END
 
 Integers = NDArray[np.int64]
@@ -28,10 +35,10 @@ EXACT = 2.0**100
 
 
 class Fused:
-    """Both windows as aggregation sets, and what their combinations come to."""
+    """All windows as aggregation sets, and what their combinations come to."""
 
     def __init__(self, layout: FoldLayout) -> None:
-        assert len(layout.inputs) == 2 and not layout.combining
+        assert can_fuse(layout)
         self.layout = layout
         self.sets = [AggregationSet(len(side.integers) + len(side.reals), len(side.reals)) for side in layout.inputs]
         self.totals = FusedTotals(layout)
@@ -61,7 +68,7 @@ class Fused:
     def enter(self, place: int, entries: Entries, leave: int, now: int) -> None:
         """Entries enter their window, where they stay until ``leave``."""
         self._apply(place, entries, 1)
-        mode, pairs = self.totals.mode(place), self.totals.table
+        mode, pairs = self.totals.mode([place], 1 - place), self.totals.table
         for stairs, (codes, has) in zip(self.stairs, entries.extremes, strict=True):
             if stairs.extreme.place == place:
                 stairs.enter_values(entries.key[has], entries.group[has], leave, codes[has], mode, pairs, now)
@@ -72,6 +79,14 @@ class Fused:
     def leave(self, place: int, entries: Entries, now: int) -> None:
         """Entries leave their window; their extremes have gone by themselves."""
         self._apply(place, entries, -1)
+
+    @property
+    def given(self) -> int:
+        """All ids are those of the vocabulary."""
+        return 0
+
+    def settle(self, now: int) -> None:
+        """The totals are where they are."""
 
     def heads(self, now: int) -> list[tuple[Integers, Flags]]:
         """For each extreme the codes of all groups as they stand, and where there is one."""
@@ -84,7 +99,7 @@ class Fused:
             stairs.expire(now)
 
     def _apply(self, place: int, entries: Entries, sign: int) -> None:
-        self.totals.add(place, entries, sign, self.sets[1 - place])
+        self.totals.add(place, entries, sign, self.sets)
         self.sets[place].update(entries.key, entries.group, entries.integers, entries.reals, sign)
 
     def _add_constant_row(self) -> None:
@@ -93,7 +108,7 @@ class Fused:
         nothing = np.zeros(1, np.int32)
         self.sets[1].update(nothing, nothing, ones, np.zeros((1, 0)), 1)
         for stairs in self.stairs:
-            stairs.enter_partners(nothing, nothing, END, self.totals.mode(1), None, BEGINNING)
+            stairs.enter_partners(nothing, nothing, END, self.totals.mode([1], 0), None, BEGINNING)
 
     def _refuse_wrapped(self) -> None:
         """Raises an error where an integer might have wrapped around: integers are exact or they are refused.
@@ -104,11 +119,11 @@ class Fused:
         totals = self.totals.totals
         pairs = int(totals.ints[:, 0].max(initial=0))
         most = [int(side.largest_magnitude[0]) * side.live_entries for side in self.sets]
-        if most[0] * most[1] >= WHOLE:
+        if prod(most) >= WHOLE:
             most = [int(_counts(side).sum(dtype=object)) for side in self.sets]
         if (
             max(int(side.largest_magnitude.max()) for side in self.sets) >= WHOLE
-            or most[0] * most[1] >= WHOLE
+            or prod(most) >= WHOLE
             or (pairs >= WHOLE >> 32 and pairs * self._largest_factor() >= WHOLE)
             or totals.largest[self.totals.exact].max(initial=0.0) >= EXACT
         ):
@@ -123,7 +138,8 @@ class Fused:
         for side in self.sets:
             integers = side.slots.ints[side.slots.live_positions()]
             each.append((np.abs(integers) / integers[:, :1]).max(axis=0, initial=0.0))
-        return max(float(each[0][left] * each[1][right]) for left, right, _ in self.layout.integer_products)
+        products = (zip(each, product, strict=False) for product in self.layout.integer_products)
+        return max(prod(float(factors[column]) for factors, column in product) for product in products)
 
 
 class FusedTotals(GroupTotals):
@@ -131,45 +147,53 @@ class FusedTotals(GroupTotals):
 
     def __init__(self, layout: FoldLayout) -> None:
         super().__init__(layout, 1)
-        self.is_grouped = [bool(side.groups) for side in layout.inputs]
         self.table = self.pairs[0] if self.pairs else None
         self.idle_zero = [np.ones(len(side.integers) + len(side.reals), np.bool_) for side in layout.inputs]
         self.idle_count = [np.ones(len(side.integers) + len(side.reals), np.bool_) for side in layout.inputs]
         for zero in self.idle_zero:
             zero[0] = False
-        self.awake: list[tuple[int, int]] = [(0, 0)]
+        self.awake: list[Product] = [(0,) * len(layout.inputs)]
         self.real_products = np.array(
-            [(left.is_integer, left.index, right.is_integer, right.index) for left, right, _ in layout.real_products],
-            np.int64,
-        ).reshape(-1, 4)
+            [[(ref.is_integer, ref.index) for ref in refs[:-1]] for refs in layout.real_products], np.int64
+        ).reshape(-1, len(layout.inputs), 2)
 
-    def add(self, place: int, entries: Entries, sign: int, other: AggregationSet) -> None:
-        """Adds the products of a delta of one input with the live window of the other."""
+    def add(self, place: int, entries: Entries, sign: int, sets: Sequence[AggregationSet]) -> None:
+        """Adds the products of a delta of one input with the live windows of the others."""
         self._watch(place, entries.integers)
-        integer_products, real_products = np.array(self.awake, np.int64), self.real_products
-        if place == 1:  # a product is (first input, second input); the kernel wants (delta, slot)
-            integer_products, real_products = integer_products[:, ::-1], real_products[:, [2, 3, 0, 1]]
+        others = [other for other in range(len(sets)) if other != place]
+        last = next((other for other in reversed(others) if other in self.grouped), others[-1])
+        between = [other for other in others if other != last]
+        products = np.array(self.awake, np.int64)
+        key, group, integers, reals = entries.key, entries.group, entries.integers, entries.reals
+        columns = products[:, [place, last]]
+        if between:
+            delta = multiplied(
+                entries, products, place, [(other, sets[other], other in self.grouped) for other in between]
+            )
+            key, group, integers = delta.key, delta.group, delta.integers
+            columns = np.stack([delta.columns, products[:, last]], axis=1)
         kernel.add_products(
-            entries.key,
-            entries.group,
-            entries.integers,
-            entries.reals,
+            key,
+            group,
+            integers,
+            reals,
             sign,
-            other,
-            self.mode(place),
+            sets[last],
+            self.mode([place, *between], last),
             self.table,
-            integer_products,
-            real_products,
+            columns,
+            self.real_products[:, [place, last]].reshape(-1, 4),
             self.totals,
         )
 
-    def mode(self, place: int) -> int:
-        """Whose group a combination belongs to, as the kernels want it for a delta of this input."""
-        if all(self.is_grouped):
-            return kernel.OF_DELTA_AND_SLOT if place == 0 else kernel.OF_SLOT_AND_DELTA
-        if not any(self.is_grouped):
-            return kernel.OF_ALL
-        return kernel.OF_DELTA if self.is_grouped[place] else kernel.OF_SLOT
+    def mode(self, delta: Sequence[int], slot: int) -> int:
+        """Whose group a combination belongs to, as the kernels want it: that of the delta's inputs, or of the slots."""
+        of_delta = next((place for place in delta if place in self.grouped), None)
+        if of_delta is None:
+            return kernel.OF_SLOT if slot in self.grouped else kernel.OF_ALL
+        if slot not in self.grouped:
+            return kernel.OF_DELTA
+        return kernel.OF_DELTA_AND_SLOT if of_delta < slot else kernel.OF_SLOT_AND_DELTA
 
     def counts_of(self, product: Product) -> Integers | None:
         """A column of all groups; None where it is zero in all of them."""
@@ -203,15 +227,14 @@ class FusedTotals(GroupTotals):
                 source = None if had is None else self.totals.ints[:, self.awake.index(had)]
                 self._wake(wanted, source)
 
-    def _represented(self, product: Product) -> tuple[int, int] | None:
+    def _represented(self, product: Product) -> Product | None:
         """The product that stands for this one; None for zero."""
-        columns = list(enumerate(product[:2]))
+        columns = list(enumerate(product[:-1]))
         if any(self.idle_zero[place][column] for place, column in columns):
             return None
-        left, right = (0 if self.idle_count[place][column] else column for place, column in columns)
-        return left, right
+        return tuple(0 if self.idle_count[place][column] else column for place, column in columns)
 
-    def _wake(self, product: tuple[int, int], source: Integers | None) -> None:
+    def _wake(self, product: Product, source: Integers | None) -> None:
         grown = kernel.Totals(len(self.awake) + 1, len(self.real_products), self.totals.groups)
         grown.ints[:, :-1] = self.totals.ints
         grown.ints[:, -1] = 0 if source is None else source

@@ -54,8 +54,15 @@ class Windows(Protocol):
     def leave(self, place: int, entries: Entries, now: int) -> None:
         """Entries leave their window at ``now``."""
 
+    @property
+    def given(self) -> int:
+        """How many ids its largest table has given, beside those of the vocabulary."""
+
+    def settle(self, now: int) -> None:
+        """Brings the totals to ``now``."""
+
     def heads(self, now: int) -> list[tuple[Integers, NDArray[np.bool_]]]:
-        """Brings the totals to ``now``; for each extreme the codes of all groups, and where there is one."""
+        """For each extreme the codes of all groups at ``now``, and where there is one."""
 
     def expire(self, now: int) -> None:
         """Gives memory back of what has left."""
@@ -69,6 +76,7 @@ class Live:
         self.earlier = list(earlier)
         self.vocabulary = Vocabulary(layout, by_class=not choice.is_fused)
         self.windows = self._windows(choice)
+        self._given_at_first = 0
 
     def _windows(self, choice: FoldChoice) -> Windows:
         if choice.is_fused:
@@ -77,9 +85,18 @@ class Live:
             return Summed(self.layout, self.vocabulary)
         return Matched(self.layout, choice, self.vocabulary)
 
+    @property
+    def given(self) -> int:
+        """How many ids or labels the largest table has given."""
+        return max(self.vocabulary.given, self.windows.totals.given, self.windows.given)
+
+    def remember_given(self) -> None:
+        """All that was given so far is in use: combinations may have more values and groups than there are entries."""
+        self._given_at_first = self.given
+
     def is_outgrown(self, entries: int) -> bool:
-        """Whether ids and labels are many more than the entries that are left."""
-        return max(self.vocabulary.given, self.windows.totals.given) > max(MANY, 4 * entries)
+        """Whether ids and labels are many more than what is left."""
+        return self.given > max(MANY, 4 * entries, 2 * self._given_at_first)
 
     def note(self, instant: int, now: int, always: bool) -> None:
         """Notes the groups as they stand ``now``, under an instant or another number."""

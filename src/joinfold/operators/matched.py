@@ -54,6 +54,11 @@ class Matched:
         return sum(len(window.members) for window in self.windows)
 
     @property
+    def given(self) -> int:
+        """How many ids its largest table has given."""
+        return max(self.prober.given, *(window.members.given for window in self.windows))
+
+    @property
     def bytes_held(self) -> int:
         """The memory of windows and of what the method keeps."""
         return self.method.bytes_held + sum(window.bytes_held for window in self.windows)
@@ -83,9 +88,12 @@ class Matched:
         gone = window.members.leave(entries)
         window.change(REMOVES, gone, self.prober.keys, self.vocabulary)
 
-    def heads(self, now: int) -> list[tuple[Integers, NDArray[np.bool_]]]:
-        """Brings the totals to ``now``; for each extreme the codes of all groups, and where there is one."""
+    def settle(self, now: int) -> None:
+        """Brings the totals to ``now``."""
         self.method.settle(now)
+
+    def heads(self, now: int) -> list[tuple[Integers, NDArray[np.bool_]]]:
+        """For each extreme the codes of all groups, and where there is one."""
         return self.method.heads(now)
 
     def expire(self, now: int) -> None:

@@ -53,6 +53,11 @@ class Members:
         return self._used - len(self._free)
 
     @property
+    def given(self) -> int:
+        """How many ids its largest table has given; those of entries that leave together go on with time."""
+        return max(map(len, self._tables)) if self.merged else 0
+
+    @property
     def bytes_held(self) -> int:
         """The memory of all arrays."""
         arrays = (self.parts, self.group, self.carried, self.leaves, self.integers, self.reals, self.wear, self.codes)
@@ -157,12 +162,13 @@ class Members:
         self.integers[slots] += sign * integers
         for hi in range(0, reals.shape[1], 2):
             held = (self.reals[slots, hi], self.reals[slots, hi + 1])
-            self.reals[slots, hi], self.reals[slots, hi + 1] = dd.add(
-                held, (sign * reals[:, hi], sign * reals[:, hi + 1])
-            )
             size = np.abs(reals[:, hi])
-            self.wear[slots, hi] += sign * size
-            self.wear[slots, hi + 1] += np.abs(self.wear[slots, hi]) + size
+            with np.errstate(all="ignore"):
+                self.reals[slots, hi], self.reals[slots, hi + 1] = dd.add(
+                    held, (sign * reals[:, hi], sign * reals[:, hi + 1])
+                )
+                self.wear[slots, hi] += sign * size
+                self.wear[slots, hi + 1] += np.abs(self.wear[slots, hi]) + size
 
     def _raise(self, slots: Integers, entries: Entries) -> None:
         """Extremes of slots become at least those of the entries; slots with extremes are of one leaving time."""
@@ -225,5 +231,6 @@ def _summed(number: Integers, slots: int, reals: Doubles) -> Doubles:
     found = np.zeros((slots, reals.shape[1]))
     for hi in range(0, reals.shape[1], 2):
         high, low = sum_dds(number, slots, reals[:, hi].copy()), sum_dds(number, slots, reals[:, hi + 1].copy())
-        found[:, hi], found[:, hi + 1] = dd.add(high, low)
+        with np.errstate(all="ignore"):
+            found[:, hi], found[:, hi + 1] = dd.add(high, low)
     return found

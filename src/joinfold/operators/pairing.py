@@ -94,7 +94,7 @@ class PairFold(Bucket):
         self.fresh = []
         self.moment.answered = self.watermark
         self._forget()
-        if self.vocabulary.given > max(MANY, 4 * self.entries_held):
+        if max(self.vocabulary.given, self.prober.given) > max(MANY, 4 * self.entries_held):
             self._renew()
         if not parts:
             return Noted(None, [])

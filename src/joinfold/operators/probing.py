@@ -160,6 +160,11 @@ class Prober:
         self.steps = [steps_from(layout, order, place) for place in range(len(layout.inputs))]
         self.keys = {step.classes: KeyIds(len(step.classes)) for steps in self.steps for step in steps}
 
+    @property
+    def given(self) -> int:
+        """How many ids its largest table of keys has given."""
+        return max(map(len, self.keys.values()), default=0)
+
     def asked(self, place: int) -> set[IndexName]:
         """The indexes that steps ask of an input."""
         return {step.index for steps in self.steps for step in steps if step.place == place}

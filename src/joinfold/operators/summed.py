@@ -59,6 +59,11 @@ class Summed:
         return sum(max(sums.live_entries for sums in side.values()) for side in self.sums)
 
     @property
+    def given(self) -> int:
+        """How many ids the table of keys has given."""
+        return len(self.keys)
+
+    @property
     def bytes_held(self) -> int:
         """The memory of all sums."""
         return self.method.bytes_held + sum(sums.bytes_held for side in self.sums for sums in side.values())
@@ -81,6 +86,9 @@ class Summed:
         entries = self._in_order(place, entries)
         self._multiply(place, entries, -1, now)
         self._update(place, entries, -1)
+
+    def settle(self, now: int) -> None:
+        """The totals are where they are."""
 
     def heads(self, now: int) -> list[tuple[Integers, NDArray[np.bool_]]]:
         """There are no extremes; integers are exact, or refused."""

@@ -108,6 +108,12 @@ class Vocabulary:
                 codes.learn(place, columns)
         return ids
 
+    def label_pairs_of(self, other: "Vocabulary") -> None:
+        """Labels the pair's extremes of another, all at once: so there is room again between any two of them."""
+        for own, theirs, extreme in zip(self.extremes, other.extremes, self.layout.extremes, strict=True):
+            if extreme.place == len(self.layout.inputs) and theirs.labels is not None:
+                own.codes(pa.array(theirs.labels.sorted, theirs.labels.type))
+
     def adopt(self, other: "Vocabulary", place: int, many: Sequence[Entries]) -> list[Entries]:
         """Entries with the ids and codes of another, with its own."""
         if not many:

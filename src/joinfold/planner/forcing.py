@@ -11,13 +11,13 @@ from joinfold.errors import QueryError, UsageError, suggestion
 from joinfold.kernels.structures import STRUCTURES
 from joinfold.logical.expressions import Value
 from joinfold.logical.query import LogicalQuery
-from joinfold.operators.choice import HASH, SUMS, TREE, FoldChoice, Index, can_sum
+from joinfold.operators.choice import HASH, SUMS, TREE, FoldChoice, Index, can_fuse, can_sum
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.methods import METHODS
 from joinfold.operators.probing import steps_from
 
 INDEXES = (*STRUCTURES, SUMS.structure)
-SMALLEST = 4
+SMALLEST, LARGEST = 4, 2**20
 _INDEX = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*$")
 
 
@@ -36,6 +36,9 @@ class Plan:
     def __post_init__(self) -> None:
         if self.method is not None and self.method not in METHODS:
             raise UsageError(f"unknown method '{self.method}'", f"the methods are: {', '.join(METHODS)}.")
+        for name, aliases in (("early", self.early), ("order", self.order)):
+            if isinstance(aliases, str):
+                raise UsageError(f"{name} is a tuple of inputs, not a text", f"write {name}=({aliases!r},).")
         for text in self.index.values():
             _index(text)
 
@@ -61,7 +64,10 @@ class Plan:
             name, equals, value = part.partition("=")
             if not equals or not value.strip():
                 raise UsageError(f"'{part.strip()}' is not a choice of a plan", "write 'method=tc; index=a hash'.")
-            settings[name.strip().lower()] = value.strip()
+            name = name.strip().lower()
+            if name in settings:
+                raise UsageError(f"option '{name}' is given twice", "give each once.")
+            settings[name] = value.strip()
         return Plan.of(settings)
 
     def over(self, other: "Plan") -> "Plan":
@@ -91,8 +97,7 @@ def choose(query: LogicalQuery, layout: FoldLayout, plan: Plan) -> FoldChoice:
     early = usual.early if plan.early is None else _early(layout, aliases, plan.early)
     choice = FoldChoice(plan.method or "ic", early, (), _order(aliases, layout, plan.order))  # type: ignore[arg-type]
     indexes = _indexes(layout, aliases, plan, choice)
-    fused = not layout.combining and len(layout.inputs) == 2 and not layout.is_plain
-    fused = fused and choice.method == "ic" and early == usual.early and set(indexes) == {HASH}
+    fused = can_fuse(layout) and choice.method == "ic" and early == usual.early and set(indexes) == {HASH}
     return replace(choice, indexes=indexes, is_fused=fused)
 
 
@@ -142,15 +147,15 @@ def _index(text: str) -> Index:
     parameters = []
     for part in filter(str.strip, (found.group(2) or "").split(",")):
         key, _, value = (word.strip() for word in part.partition("="))
-        if not value.isdigit():
+        if not re.fullmatch("[0-9]+", value):
             raise UsageError(f"'{part.strip()}' is not a parameter of {name}", f"write {name}(name=number).")
         parameters.append((key, int(value)))
     index = Index(name, tuple(parameters))
     if parameters:
         known = STRUCTURES[name].parameters if name in STRUCTURES else ()
         for key, number in parameters:
-            if key not in known or number < SMALLEST:
-                hint = f"it has: {', '.join(known)}, each at least {SMALLEST}." if known else "it has none."
+            if key not in known or not SMALLEST <= number <= LARGEST:
+                hint = f"it has: {', '.join(known)}, each from {SMALLEST} to {LARGEST}." if known else "it has none."
                 raise UsageError(f"{name} has no parameter {key}={number}", hint)
     return index
 
@@ -165,6 +170,8 @@ def _index_words(text: str) -> dict[str, str]:
         alias, _, index = part.strip().partition(" ")
         if not index.strip():
             raise UsageError(f"'{part.strip()}' names no input and index", "write index = 'a hash, b btree'.")
+        if alias in found:
+            raise UsageError(f"input '{alias}' is given two indexes", "give it one.")
         found[alias] = index.strip()
     return found
 
