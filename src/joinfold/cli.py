@@ -132,10 +132,18 @@ def generate(
 @app.command()
 def bench(
     full: Annotated[bool, typer.Option("--full/--quick", help="Add Spark on R1 and the sweeps.")] = False,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where results.json and rates.svg go.")] = Path(
-        "bench-results"
-    ),
-    repeats: Annotated[int, typer.Option(min=1, help="Runs of joinfold and of the limit, in turn.")] = 3,
+    methods: Annotated[
+        bool, typer.Option("--methods", help="Measure joinfold's methods and structures instead, without Spark.")
+    ] = False,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where results.json and rates.svg, or results-methods.json go.")
+    ] = Path("bench-results"),
+    repeats: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Runs of joinfold and of the limit, in turn; with --methods, slides that are measured."
+        ),
+    ] = 3,
     cap: Annotated[
         float | None, typer.Option(min=1, help="Seconds after which a slow engine is stopped: 60, with --full 300.")
     ] = None,
@@ -143,29 +151,41 @@ def bench(
     json_: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Measure joinfold side by side with other engines, on the same data and with equal answers."""
-    from joinfold.benchmark import Settings, as_json, prepare_output, run_suite, tables, write_report  # it loads Spark
+    from joinfold import benchmark  # it loads Spark
 
-    prepare_output(output)
-    settings = Settings(full=full, repeats=repeats, cap_seconds=cap or (300.0 if full else 60.0))
-    settings = replace(settings, r1=replace(settings.r1, seconds=seconds))
+    if methods and (full or cap is not None):
+        raise UsageError("--methods runs no engine but joinfold, and --full and --cap are about the others")
+    benchmark.prepare_output(output)
     began = clock.monotonic()
+
+    def say(line: str) -> None:
+        print_error(f"{clock.monotonic() - began:5.0f} s  {line}")
+
     try:
-        results = run_suite(
-            settings, Session(), lambda line: print_error(f"{clock.monotonic() - began:5.0f} s  {line}")
-        )
+        if methods:
+            of_methods = benchmark.run_methods(benchmark.MethodSettings(measured=repeats), say)
+            written: tuple[Path, ...] = (benchmark.write_methods(of_methods, output),)
+            printed, as_json = benchmark.method_tables(of_methods), benchmark.methods_json(of_methods)
+            different = f"not equal: {'; '.join(of_methods.differences)}" if of_methods.differences else None
+        else:
+            settings = benchmark.Settings(full=full, repeats=repeats, cap_seconds=cap or (300.0 if full else 60.0))
+            settings = replace(settings, r1=replace(settings.r1, seconds=seconds))
+            results = benchmark.run_suite(settings, Session(), say)
+            written = benchmark.write_report(results, output)
+            printed, as_json = benchmark.tables(results), benchmark.as_json(results)
+            different = None if results.no_difference else "the engines did not give equal answers"
     except KeyboardInterrupt:
         print_error("stopped; no results were written")
         raise typer.Exit(130) from None
-    written = write_report(results, output)
     if json_:
-        print_line(json.dumps(as_json(results), indent=1))
+        print_line(json.dumps(as_json, indent=1))
     else:
         console = Console()
-        for table in tables(results):
+        for table in printed:
             (console if console.is_terminal else Console(width=140)).print(table)
-        print_line(f"{results.seconds:.0f} s; {', '.join(str(path) for path in written)}")
-    if not results.no_difference:
-        print_error("the engines did not give equal answers")
+        print_line(f"{as_json['seconds']:.0f} s; {', '.join(str(path) for path in written)}")
+    if different is not None:
+        print_error(different)
         raise typer.Exit(1)
 
 

@@ -12,7 +12,6 @@ from joinfold.errors import QueryError
 from joinfold.inprocess import InProcess, run_in_process
 from joinfold.logical.query import OnTrigger
 from joinfold.planner.folding import plan_fold
-from joinfold.planner.forcing import Plan
 from joinfold.reference import naive
 from tests.operators.runs import plan_of, tables_of, tuples
 from tests.strategies import Case, assert_same_answers, cases
@@ -120,16 +119,6 @@ def test_a_query_runs_by_row() -> None:
     together, apart = query.run_in_process(), query.run_in_process(by_row=True)
     assert together.answers == apart.answers
     assert (together.measures.touched < 9 <= apart.measures.touched) and tuples(apart.answers)[0] == (1, 9)
-
-
-def test_single_rows_give_the_same_answers_and_more_to_look_at() -> None:
-    """Four rows of one time and key on each side: one entry each, or four."""
-    same = readings(*[(0, 1)] * 4)
-    plan = Plan(early=(), index={"a": "list", "b": "list"})
-    query = session_of(a=same, b=same).sql(JOINED, plan=plan)
-    together, apart = query.run_in_process(), query.run_in_process(by_row=True)
-    assert together.answers == apart.answers and tuples(apart.answers)[0][1] == 16
-    assert (together.measures.touched, apart.measures.touched) == (2 * 1 + 4, 2 * 16 + 16)
 
 
 @pytest.mark.parametrize(

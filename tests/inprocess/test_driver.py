@@ -93,19 +93,6 @@ def test_single_rows_are_answered_as_defined_by_whatever_plan(case: Case, bucket
     assert machine.late == expected.late
 
 
-@pytest.mark.parametrize(("by_row", "entries"), [(False, 2), (True, 6)])
-def test_entries_are_of_cell_key_and_group_or_of_single_rows(by_row: bool, entries: int) -> None:
-    """Three rows of one cell and key on each side; windows that are not aggregated hold what PACK has made of them."""
-    text = JOINED.replace("SLIDE 1", "SLIDE 4")
-    plan = plan_fold(plan_of(text, SCHEMA).query, Plan(early=(), index={"a": "hash", "b": "hash"}))
-    machine = InProcess(plan, by_row=by_row)
-    (accepted,) = feed(machine, {name: rows([1, 2, 3], k=1) for name in ("a", "b")})
-    assert sum(batch.num_rows for _, batch in accepted) == entries
-    feed(machine, {name: rows([1], k=1, start=4) for name in ("a", "b")})
-    assert answer(machine) == [(4, 9, 18)]
-    assert machine.folds[0].entries_held == entries
-
-
 def test_nothing_is_answered_before_every_stream_has_come_far_enough() -> None:
     machine = InProcess(plan_of(JOINED, SCHEMA))
     assert machine.answer() == arrow_schema(machine.plan.query.schema).empty_table()

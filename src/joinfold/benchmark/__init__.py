@@ -1,10 +1,27 @@
 """joinfold side by side with other engines: the same files, the same run, the same answers.
 
 ``run_suite`` is what the command ``joinfold bench`` runs; ``write_report`` leaves its results as JSON and a chart.
+``run_methods`` is what it runs with ``--methods``: joinfold's own plans and structures, in process.
 """
 
+from joinfold.benchmark.methods import MethodResults, MethodSettings, run_methods
+from joinfold.benchmark.methods_report import method_tables, methods_json, write_methods
 from joinfold.benchmark.report import as_json, prepare_output, tables, write_report
 from joinfold.benchmark.results import Results
 from joinfold.benchmark.suite import Settings, run_suite
 
-__all__ = ["Results", "Settings", "as_json", "prepare_output", "run_suite", "tables", "write_report"]
+__all__ = [
+    "MethodResults",
+    "MethodSettings",
+    "Results",
+    "Settings",
+    "as_json",
+    "method_tables",
+    "methods_json",
+    "prepare_output",
+    "run_methods",
+    "run_suite",
+    "tables",
+    "write_methods",
+    "write_report",
+]

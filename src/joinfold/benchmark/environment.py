@@ -23,9 +23,9 @@ SPARK_SETTINGS = (
 )
 
 
-def environment(spark: "SparkSession") -> dict[str, Any]:
-    """The machine, the versions, the commit, and Spark's settings, which are the same for every engine."""
-    return {
+def environment(spark: "SparkSession | None" = None) -> dict[str, Any]:
+    """The machine, the versions, the commit, and where Spark runs its settings, which are the same for every engine."""
+    found: dict[str, Any] = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": {
             "system": platform.platform(),
@@ -36,8 +36,18 @@ def environment(spark: "SparkSession") -> dict[str, Any]:
         },
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
         "commit": _commit(),
-        "spark": {name: spark.conf.get(name, None) for name in SPARK_SETTINGS},
     }
+    if spark is not None:
+        found["spark"] = {name: spark.conf.get(name, None) for name in SPARK_SETTINGS}
+    return found
+
+
+def busy_warning() -> str | None:
+    """What to tell whoever measures while much else runs; None while little does."""
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load <= cores / 2:
+        return None
+    return f"this machine is busy (load {load:.1f} on {cores} cores): trust ratios more than rates"
 
 
 def _processor() -> str:

@@ -13,6 +13,13 @@ from joinfold.benchmark.results import Measurement, Results
 from joinfold.errors import UsageError
 from joinfold.timetext import duration_text
 
+NUMERIC = frozenset(
+    [
+        *("rows/s", "ratio", "bar", "instants", "rows", "value", "state memory MB"),
+        *("pairs", "µs/row", "held MB", "probes/s", "insert + expire/s", "bytes/row"),
+    ]
+)
+
 
 def as_json(results: Results) -> dict[str, Any]:
     """Everything but the answers themselves."""
@@ -63,7 +70,7 @@ def tables(results: Results) -> list[Table]:
 
 def rate_table(results: Results) -> Table:
     """How fast each engine was."""
-    table = _table("Rates", "engine", "data", "slide", "rows/s", "from … to", "start-up s", "read from")
+    table = new_table("Rates", "engine", "data", "slide", "rows/s", "from … to", "start-up s", "read from")
     for measurement in results.measurements:
         rate, startup = measurement.rate, measurement.startup
         bases = sorted({run.rate.basis for run in measurement.runs})
@@ -81,15 +88,15 @@ def rate_table(results: Results) -> Table:
 
 def comparison_table(results: Results) -> Table:
     """How many times as fast as each other engine joinfold is."""
-    table = _table("joinfold against", "against", "data", "slide", "ratio", "from … to", "bar", "")
+    table = new_table("joinfold against", "against", "data", "slide", "ratio", "from … to", "bar", "")
     for item in results.comparisons:
         table.add_row(
             item.against,
             item.dataset,
             duration_text(item.slide_us).lower(),
-            _times(item.ratio.middle),
-            _range(item.ratio),
-            _times(item.bar),
+            times_text(item.ratio.middle),
+            range_text(item.ratio),
+            times_text(item.bar),
             "met" if item.is_met else "missed",
         )
     return table
@@ -97,7 +104,7 @@ def comparison_table(results: Results) -> Table:
 
 def check_table(results: Results) -> Table:
     """Which answers were compared."""
-    table = _table("Answers", "engine", "with", "data", "slide", "instants", "rows", "")
+    table = new_table("Answers", "engine", "with", "data", "slide", "instants", "rows", "")
     for check in results.checks:
         table.add_row(
             check.left,
@@ -113,7 +120,7 @@ def check_table(results: Results) -> Table:
 
 def sweep_table(results: Results) -> Table:
     """joinfold over what the sweeps varied."""
-    table = _table("joinfold on R1, one property varied", "varied", "value", "rows/s", "state memory MB")
+    table = new_table("joinfold on R1, one property varied", "varied", "value", "rows/s", "state memory MB")
     for point in results.sweeps:
         runs = point.measurement.runs
         state_bytes = max(run.state_bytes for run in runs)
@@ -121,17 +128,20 @@ def sweep_table(results: Results) -> Table:
     return table
 
 
-def _table(title: str, *columns: str) -> Table:
+def new_table(title: str, *columns: str) -> Table:
+    """A table without rows; numbers are to the right."""
     table = Table(title=title, title_justify="left", title_style="bold")
     for column in columns:
-        numeric = column in ("rows/s", "ratio", "bar", "instants", "rows", "value", "state memory MB")
+        numeric = column in NUMERIC
         table.add_column(column, justify="right" if numeric else "left", no_wrap=True)
     return table
 
 
-def _times(ratio: float) -> str:
+def times_text(ratio: float) -> str:
+    """A ratio as a person writes it."""
     return f"{ratio:,.0f} ×" if ratio >= 10 else f"{ratio:.2f} ×"
 
 
-def _range(spread: Spread) -> str:
-    return "" if spread.low == spread.high else f"{_times(spread.low)} … {_times(spread.high)}"
+def range_text(spread: Spread) -> str:
+    """From where to where ratios went, if there were several."""
+    return "" if spread.low == spread.high else f"{times_text(spread.low)} … {times_text(spread.high)}"

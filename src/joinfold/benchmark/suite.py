@@ -11,7 +11,7 @@ from joinfold.benchmark.answers import compare, last_instant
 from joinfold.benchmark.data import R0, R1, Dataset
 from joinfold.benchmark.duck import AGGREGATED_FIRST, AS_WRITTEN, DuckTables
 from joinfold.benchmark.engines import JOINFOLD, LIMIT, SPARK_HAND, SPARK_JOIN, run_engine
-from joinfold.benchmark.environment import environment
+from joinfold.benchmark.environment import busy_warning, environment
 from joinfold.benchmark.rates import Rate
 from joinfold.benchmark.results import Comparison, Measurement, Results, Run, SweepPoint
 from joinfold.session import Session
@@ -50,9 +50,9 @@ def run_suite(settings: Settings, session: Session, say: Say = lambda line: None
     """Runs everything on files in a temporary folder; ``say`` gets a line for each step."""
     began = time.perf_counter()
     results = Results(environment=environment(session.spark))
-    load, cores = os.getloadavg()[0], os.cpu_count() or 1
-    if load > cores / 2:
-        say(f"this machine is busy (load {load:.1f} on {cores} cores): trust ratios more than rates")
+    warning = busy_warning()
+    if warning is not None:
+        say(warning)
     with tempfile.TemporaryDirectory(prefix="joinfold-bench-", ignore_cleanup_errors=True) as folder:
         suite = _Suite(settings, session, say, Path(folder), results)
         suite.against_the_limit_and_duckdb()
