@@ -1,0 +1,84 @@
+"""What was measured of methods and structures: as tables for a person and as JSON for a machine."""
+
+import json
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from joinfold.benchmark.courses import PlanRun
+from joinfold.benchmark.methods import MethodResults
+from joinfold.benchmark.report import new_table, range_text, times_text
+from joinfold.timetext import duration_text
+
+
+def methods_json(results: MethodResults) -> dict[str, Any]:
+    """Everything but the answers themselves."""
+    return {
+        "environment": results.environment,
+        "seconds": results.seconds,
+        "plans": [_plan(run) for run in results.plans],
+        "comparisons": [asdict(item) | {"met": item.is_met} for item in results.comparisons],
+        "structures": [asdict(run) for run in results.structures],
+        "differences": results.differences,
+    }
+
+
+def _plan(run: PlanRun) -> dict[str, Any]:
+    return {item.name: getattr(run, item.name) for item in fields(run) if item.name != "answers"}
+
+
+def write_methods(results: MethodResults, directory: Path) -> Path:
+    """Writes ``results-methods.json`` into a folder."""
+    numbers = directory / "results-methods.json"
+    numbers.write_text(json.dumps(methods_json(results), indent=1) + "\n", encoding="utf-8")
+    return numbers
+
+
+def method_tables(results: MethodResults) -> list[Table]:
+    """What is worth printing, in order."""
+    return [plan_table(results), bar_table(results), structure_table(results)]
+
+
+def plan_table(results: MethodResults) -> Table:
+    """What each plan holds, and how long FOLD takes for a row."""
+    table = new_table("Plans, in process and row by row", "join", "plan", "rows", "slide", "pairs", "µs/row", "held MB")
+    for run in results.plans:
+        table.add_row(
+            run.query,
+            run.plan,
+            f"{run.rows:,}",
+            duration_text(run.slide_us).lower(),
+            f"{run.pairs:,}",
+            f"{1e6 * run.seconds.middle:,.1f}",
+            f"{run.bytes_held / 1e6:,.1f}",
+        )
+    return table
+
+
+def bar_table(results: MethodResults) -> Table:
+    """How many times as much one plan takes as another."""
+    table = new_table("Plans against each other", "join", "what", "ratio", "from … to", "bar", "")
+    for item in results.comparisons:
+        met = "met" if item.is_met else "missed"
+        table.add_row(
+            item.query, item.what, times_text(item.ratio.middle), range_text(item.ratio), times_text(item.bar), met
+        )
+    return table
+
+
+def structure_table(results: MethodResults) -> Table:
+    """What each structure does in a second."""
+    title = "Structures by themselves: ten rows to a key, or a band of 1 %"
+    table = new_table(title, "join", "rows", "structure", "probes/s", "insert + expire/s", "bytes/row")
+    for run in results.structures:
+        table.add_row(
+            run.join,
+            f"{run.rows:,}",
+            run.structure,
+            f"{run.probes_per_second:,.0f}",
+            f"{run.slides_per_second:,.0f}",
+            f"{run.bytes_per_row:,.0f}",
+        )
+    return table
