@@ -65,7 +65,7 @@ class PlanRun:
 
     @property
     def seconds(self) -> Spread:
-        """For a row: the mean, for what happens seldom is part of it, and those of the fastest and the slowest slide."""
+        """For a row: the mean, since what happens seldom is part of it, and those of the fastest and slowest slide."""
         return Spread(fmean(self.row_seconds), min(self.row_seconds), max(self.row_seconds))
 
     def agrees(self, other: "PlanRun") -> bool:
