@@ -1,5 +1,6 @@
 """A source is read once, however many inputs of a query it is."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,9 @@ def test_a_stream_joined_with_itself_is_read_once(spark: Any, tmp_path: Path, em
     rows: list[Row] = [{"ts": n * SECOND, "k": n % 3, "v": n, "source": "x"} for n in (*range(20), 3)]
     batches: list[dict[str, list[Row]]] = [{"s": rows[:12]}, {"s": rows[12:]}]
     for number, batch in enumerate(batches):
-        parquet.write_table(to_arrow(batch["s"], read_schema(SCHEMA)), tmp_path / f"{number}.parquet")
+        path = tmp_path / f"{number}.parquet"
+        parquet.write_table(to_arrow(batch["s"], read_schema(SCHEMA)), path)
+        os.utime(path, (1_700_000_000 + number,) * 2)  # Spark takes files by their age
     session = jf.Session(spark)
     reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
     session.stream("s", reader.parquet(str(tmp_path)), time="ts")
