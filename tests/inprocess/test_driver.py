@@ -11,8 +11,7 @@ from joinfold.planner.folding import plan_fold
 from joinfold.planner.forcing import Plan
 from joinfold.planner.plan import PhysicalPlan
 from joinfold.reference import naive
-from joinfold.reference.streaming import stream
-from tests.operators.runs import answer, check_stream, feed, plan_of, rows, tables_of, tuples
+from tests.operators.runs import answer, check_batches, check_stream, feed, plan_of, rows, tables_of, tuples
 from tests.operators.test_machine import RUNS, scattered
 from tests.operators.test_plans import ANY_JOIN, PLAIN, plans
 from tests.strategies import Case, assert_same_answers, cases
@@ -64,14 +63,7 @@ def test_whatever_is_chosen_micro_batches_are_answered_as_defined(
     plan = planned(case, Plan(method, early, index), Plan(method, early, trees), Plan("tc", early, trees))
     if plan is None:
         return
-    machine, found = InProcess(plan, 2, by_row=data.draw(st.booleans())), []
-    batches = scattered(case, data)
-    for batch in batches:
-        feed(machine, batch)
-        found += answer(machine)
-    expected = stream(plan.query, batches)
-    assert_same_answers(expected.answers, found)
-    assert machine.late == expected.late
+    check_batches(InProcess(plan, 2, by_row=data.draw(st.booleans())), scattered(case, data))
 
 
 @given(case=st.one_of(ANY_JOIN, PLAIN), buckets=st.integers(1, 3), data=st.data())
@@ -83,14 +75,7 @@ def test_single_rows_are_answered_as_defined_by_whatever_plan(case: Case, bucket
     machine = InProcess(plan, buckets, by_row=True)
     feed(machine, case.data)
     assert_same_answers(naive.answers(plan.query, case.data), answer(machine, to_the_end=True))
-    machine, found = InProcess(plan, buckets, by_row=True), []
-    batches = scattered(case, data)
-    for batch in batches:
-        feed(machine, batch)
-        found += answer(machine)
-    expected = stream(plan.query, batches)
-    assert_same_answers(expected.answers, found)
-    assert machine.late == expected.late
+    check_batches(InProcess(plan, buckets, by_row=True), scattered(case, data))
 
 
 def test_nothing_is_answered_before_every_stream_has_come_far_enough() -> None:

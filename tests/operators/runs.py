@@ -65,11 +65,16 @@ def check(text: str, schema: str, data: Data, buckets: int = 3, tolerance: float
 def check_stream(text: str, schema: str, batches: Sequence[Data], buckets: int = 2, delay_us: int = 0) -> Answers:
     """The answers of a streaming run, which are those of the definition, as is what was late."""
     plan = plan_of(text, schema, delay_us)
-    machine, found = InProcess(plan, buckets), []
+    return check_batches(InProcess(plan, buckets), batches)
+
+
+def check_batches(machine: InProcess, batches: Sequence[Data]) -> Answers:
+    """The same for a plan that is there."""
+    found: Answers = []
     for batch in batches:
         feed(machine, batch)
         found += answer(machine)
-    expected = stream(plan.query, batches)
+    expected = stream(machine.plan.query, batches)
     assert_same_answers(expected.answers, found)
     assert machine.late == expected.late
     return found

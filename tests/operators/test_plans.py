@@ -12,9 +12,8 @@ from joinfold.operators.fold import Fold
 from joinfold.planner.folding import plan_fold
 from joinfold.planner.forcing import Plan
 from joinfold.reference import naive
-from joinfold.reference.streaming import stream
 from tests.operators.matrix import Combination, check, combinations
-from tests.operators.runs import answer, feed, plan_of
+from tests.operators.runs import answer, check_batches, feed, plan_of
 from tests.operators.test_machine import RUNS, planned, scattered
 from tests.strategies import Case, assert_same_answers, cases
 
@@ -57,14 +56,7 @@ def test_random_queries_with_random_plans(case: Case, buckets: int, data: st.Dat
     except QueryError:
         return
     assert plan.layout == usual.layout  # whatever the plan, the stored state is the same
-    batches = scattered(case, data)
-    machine, found = InProcess(plan, buckets), []
-    for batch in batches:
-        feed(machine, batch)
-        found += answer(machine)
-    expected = stream(plan.query, batches)
-    assert_same_answers(expected.answers, found)
-    assert machine.late == expected.late
+    check_batches(InProcess(plan, buckets), scattered(case, data))
 
 
 @given(case=PLAIN, buckets=st.integers(1, 3), data=st.data())
@@ -75,14 +67,7 @@ def test_plain_joins_give_each_combination_once(case: Case, buckets: int, data: 
     machine = InProcess(plan, buckets)
     feed(machine, case.data)
     assert_same_answers(naive.answers(plan.query, case.data), answer(machine, to_the_end=True))
-    batches = scattered(case, data)
-    machine, found = InProcess(plan, buckets), []
-    for batch in batches:
-        feed(machine, batch)
-        found += answer(machine)
-    expected = stream(plan.query, batches)
-    assert_same_answers(expected.answers, found)
-    assert machine.late == expected.late
+    check_batches(InProcess(plan, buckets), scattered(case, data))
 
 
 @given(case=COMMON_KEY, buckets=st.integers(1, 3), data=st.data())
@@ -90,14 +75,7 @@ def test_many_streams_with_one_key(case: Case, buckets: int, data: st.DataObject
     plan = planned(case)
     if plan is None:
         return
-    batches = scattered(case, data)
-    machine, found = InProcess(plan, buckets), []
-    for batch in batches:
-        feed(machine, batch)
-        found += answer(machine)
-    expected = stream(plan.query, batches)
-    assert_same_answers(expected.answers, found)
-    assert machine.late == expected.late
+    check_batches(InProcess(plan, buckets), scattered(case, data))
 
 
 def test_more_than_a_million_combinations_of_three_streams() -> None:
