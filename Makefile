@@ -19,7 +19,7 @@ test: java $(READY)
 	$(BIN)/python -m pytest
 
 test-fast: $(READY)
-	HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -m "not spark"
+	HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -m "not spark and not slow"
 
 check: $(READY)
 	$(BIN)/ruff format --check src tests

@@ -12,6 +12,25 @@ settings.register_profile("fast", parent=settings.get_profile("dev"), max_exampl
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
+SLOW = (
+    "benchmark/test_methods.py",
+    "kernels/structures/test_structures.py",
+    "operators/test_arguments.py",
+    "operators/test_compaction.py",
+    "operators/test_numbers.py",
+    "operators/test_plans.py",
+    "runtime/test_pieces.py",
+    "workloads/test_generated_bytes.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long is marked here, in one place, so that `make test-fast` stays under a minute."""
+    for item in items:
+        if item.path.as_posix().endswith(SLOW):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[object]:
     from joinfold.runtime.local import start_local_spark
