@@ -3,10 +3,11 @@
 import numpy as np
 
 from joinfold.kernels import double_double as dd
-from joinfold.kernels.grouping import group_rows, sum_dds, sum_ints
-from joinfold.operators.entries import Doubles, Integers
+from joinfold.kernels.grouping import group_rows, sum_ints
+from joinfold.operators.entries import Integers
 from joinfold.operators.groups import GroupTotals
 from joinfold.operators.layout import FoldLayout
+from joinfold.operators.rows import summed_reals
 from joinfold.operators.worth import EXACT, Worth, too_many
 
 
@@ -56,20 +57,10 @@ def by_group(worth: Worth, codes: Integers) -> Worth:
         worth.group[first],
         worth.leaves[first],
         np.stack(integers, axis=1),
-        _summed_reals(number, count, worth.reals),
+        summed_reals(number, count, worth.reals),
         np.stack([np.bincount(number, column, count) for column in worth.wear.T], axis=1)
         if worth.wear.shape[1]
         else np.zeros((count, 0)),
         np.zeros((count, 0), np.int64),
         np.zeros((count, 0), np.bool_),
     )
-
-
-def _summed_reals(number: Integers, rows: int, reals: Doubles) -> Doubles:
-    found = np.zeros((rows, reals.shape[1]))
-    for hi in range(0, reals.shape[1], 2):
-        high = sum_dds(number, rows, np.ascontiguousarray(reals[:, hi]))
-        low = sum_dds(number, rows, np.ascontiguousarray(reals[:, hi + 1]))
-        with np.errstate(all="ignore"):
-            found[:, hi], found[:, hi + 1] = dd.add(high, low)
-    return found

@@ -20,6 +20,7 @@ from joinfold.operators.fused import Fused
 from joinfold.operators.groups import GroupTotals
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.matched import Matched
+from joinfold.operators.merge import together
 from joinfold.operators.summed import Summed
 from joinfold.operators.vocabulary import Vocabulary
 
@@ -108,8 +109,7 @@ class Live:
         parts, self.earlier = self.noted_so_far(), []
         if len(parts) < 2:
             return parts[0] if parts else None
-        tables = [pa.Table.from_batches([part]) for part in parts]
-        return pa.concat_tables(tables, promote_options="default").combine_chunks().to_batches()[0]
+        return together(parts)
 
     def noted_so_far(self) -> list[pa.RecordBatch]:
         """The rows that were noted, in pieces."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from joinfold.kernels.structures.operations import INSERT, REMOVE
 from joinfold.operators.choice import FoldChoice, Index
 from joinfold.operators.entries import Entries, Integers, constant_entries
 from joinfold.operators.groups import GroupTotals
@@ -18,7 +19,7 @@ from joinfold.operators.layout import FoldLayout
 from joinfold.operators.members import Members
 from joinfold.operators.methods import METHODS
 from joinfold.operators.pairs import pair_side
-from joinfold.operators.probing import INSERTS, REMOVES, Bound, IndexedWindow, Prober
+from joinfold.operators.probing import Bound, IndexedWindow, Prober
 from joinfold.operators.side import Side, side_of
 from joinfold.operators.timeline import END
 from joinfold.operators.vocabulary import Vocabulary
@@ -36,7 +37,7 @@ class Matched:
         self.windows = [self._window(place, choice) for place in range(len(layout.inputs))]
         if layout.streams == 1:
             new = self.windows[1].members.enter(constant_entries(layout), END)
-            self.windows[1].change(INSERTS, new, self.prober.keys, vocabulary)
+            self.windows[1].change(INSERT, new, self.prober.keys, vocabulary)
 
     @property
     def totals(self) -> GroupTotals:
@@ -77,7 +78,7 @@ class Matched:
             self.method.add(worth_of(self.layout, self.totals, sides), now)
         window = self.windows[place]
         new = window.members.enter(entries, leave)
-        window.change(INSERTS, new, self.prober.keys, self.vocabulary)
+        window.change(INSERT, new, self.prober.keys, self.vocabulary)
 
     def leave(self, place: int, entries: Entries, now: int) -> None:
         """Entries leave their window."""
@@ -86,7 +87,7 @@ class Matched:
                 self.method.subtract(worth_of(self.layout, self.totals, sides))
         window = self.windows[place]
         gone = window.members.leave(entries)
-        window.change(REMOVES, gone, self.prober.keys, self.vocabulary)
+        window.change(REMOVE, gone, self.prober.keys, self.vocabulary)
 
     def settle(self, now: int) -> None:
         """Brings the totals to ``now``."""

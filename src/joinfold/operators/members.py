@@ -6,18 +6,15 @@ always what entered first.
 """
 
 from collections import deque
-from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from joinfold.kernels import double_double as dd
-from joinfold.kernels.grouping import group_rows, sum_dds, sum_ints
+from joinfold.kernels.grouping import group_rows, sum_ints
 from joinfold.kernels.identity import IdTable
 from joinfold.operators.entries import Doubles, Entries, Ids, Integers
+from joinfold.operators.rows import rows_of, summed_reals
 from joinfold.operators.side import Side
-
-Item = TypeVar("Item", np.int64, np.float64, np.bool_)
 
 FIRST_ROOM = 64
 _COLUMNS = ("cells", "parts", "group", "carried", "leaves", "integers", "reals", "wear", "codes", "has", "_identity")
@@ -157,7 +154,7 @@ class Members:
         if self.merged:  # entries of one batch may share a slot
             number, first = group_rows(slots[None, :])
             integers = np.stack([sum_ints(number, len(first), column) for column in integers.T], axis=1)
-            reals = _summed(number, len(first), reals)
+            reals = summed_reals(number, len(first), reals)
             slots = slots[first]
         self.integers[slots] += sign * integers
         for hi in range(0, reals.shape[1], 2):
@@ -203,34 +200,8 @@ class Members:
         if slots <= room:
             return
         room = max(slots, 2 * room)
-        for name in (
-            "cells",
-            "parts",
-            "group",
-            "carried",
-            "leaves",
-            "integers",
-            "reals",
-            "wear",
-            "codes",
-            "has",
-            "_identity",
-        ):
+        for name in _COLUMNS:
             array = getattr(self, name)
             grown = np.zeros((room, *array.shape[1:]), array.dtype)
             grown[: len(array)] = array
             setattr(self, name, grown)
-
-
-def rows_of(array: NDArray[Item], rows: Integers) -> NDArray[Item]:
-    """Rows of [n, columns]. NumPy takes whole rows ten times as fast as it indexes them, but no faster if empty."""
-    return array.take(rows, axis=0) if array.shape[1] else np.empty((len(rows), 0), array.dtype)
-
-
-def _summed(number: Integers, slots: int, reals: Doubles) -> Doubles:
-    found = np.zeros((slots, reals.shape[1]))
-    for hi in range(0, reals.shape[1], 2):
-        high, low = sum_dds(number, slots, reals[:, hi].copy()), sum_dds(number, slots, reals[:, hi + 1].copy())
-        with np.errstate(all="ignore"):
-            found[:, hi], found[:, hi + 1] = dd.add(high, low)
-    return found

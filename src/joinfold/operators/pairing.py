@@ -14,6 +14,7 @@ after it, so whatever has left by then meets nobody any more.
 import numpy as np
 import pyarrow as pa
 
+from joinfold.kernels.structures.operations import INSERT, REMOVE
 from joinfold.operators.bucket import Bucket, Noted
 from joinfold.operators.choice import FoldChoice
 from joinfold.operators.entries import Entries, Integers, constant_entries
@@ -21,7 +22,8 @@ from joinfold.operators.labels import GapUsedUp
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.live import MANY
 from joinfold.operators.members import Members
-from joinfold.operators.probing import INSERTS, REMOVES, Bound, IndexedWindow, Prober
+from joinfold.operators.merge import together
+from joinfold.operators.probing import Bound, IndexedWindow, Prober
 from joinfold.operators.timeline import NEVER
 from joinfold.operators.vocabulary import Vocabulary
 
@@ -98,8 +100,7 @@ class PairFold(Bucket):
             self._renew()
         if not parts:
             return Noted(None, [])
-        tables = [pa.Table.from_batches([part]) for part in parts]
-        rows = pa.concat_tables(tables, promote_options="default").combine_chunks().to_batches()[0]
+        rows = together(parts)
         return Noted(rows, np.unique(rows.column("instant").to_numpy()).tolist())
 
     def is_done(self, place: int, last_cell: int) -> bool:
@@ -140,7 +141,7 @@ class PairFold(Bucket):
     def _insert(self, place: int, entries: Entries, leaves: Integers) -> None:
         window = self.windows[place]
         slots = window.members.enter(entries, NEVER)
-        window.change(INSERTS, slots, self.prober.keys, self.vocabulary)
+        window.change(INSERT, slots, self.prober.keys, self.vocabulary)
         order = np.argsort(leaves, kind="stable")
         self.leaving[place].append((leaves[order], slots[order]))
 
@@ -159,7 +160,7 @@ class PairFold(Bucket):
             if gone and any(map(len, gone)):
                 slots = np.concatenate(gone)
                 window.members.drop(slots)
-                window.change(REMOVES, slots, self.prober.keys, self.vocabulary)
+                window.change(REMOVE, slots, self.prober.keys, self.vocabulary)
 
     def _has_left(self, leave: int) -> bool:
         """Whether all that will come enters after this time; entries are at least 1 µs after the watermark."""

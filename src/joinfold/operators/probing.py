@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from joinfold.columnar import is_true
 from joinfold.kernels.identity import IdTable
 from joinfold.kernels.structures import STRUCTURES
-from joinfold.kernels.structures.operations import INSERT, PROBE, REMOVE, Operations, Structure
+from joinfold.kernels.structures.operations import PROBE, Operations, Structure
 from joinfold.operators.choice import Index
 from joinfold.operators.entries import Ids, Integers
 from joinfold.operators.layout import FoldLayout, PairCondition, RangeJoin
@@ -231,6 +231,3 @@ class Prober:
 def _is_exact(join: RangeJoin, place: int) -> bool:
     """Whether an index of a place finds what the range matches and nothing else: only one of two bounds is in order."""
     return place == join.value_place or join.low is None or join.high is None
-
-
-INSERTS, REMOVES = INSERT, REMOVE

@@ -17,7 +17,7 @@ from joinfold.kernels.order_statistics import OrderStatistics
 from joinfold.kernels.range_sums import RangeSums
 from joinfold.operators.entries import Entries, Ids, Integers
 from joinfold.operators.groups import GroupTotals
-from joinfold.operators.layout import Bound, FoldLayout
+from joinfold.operators.layout import FoldLayout
 from joinfold.operators.methods.ic import Incremental
 from joinfold.operators.pairs import pair_side
 from joinfold.operators.probing import KeyIds
@@ -148,16 +148,11 @@ class Summed:
             return
         value = self.codes.columns[join.value]
         codes, has = value.codes[entries.carried], value.has[entries.carried]
-        for part, bound, until in ((1, join.low, _reached(join.low)), (-1, join.high, not _reached(join.high))):
+        for part, bound, until in ((1, join.low, join.low.inclusive), (-1, join.high, not join.high.inclusive)):
             can = has if until else has & (codes > LEAST)
             high = codes if until else codes - (codes > LEAST)
             for found in _ranges(sums[bound.column], key, np.full(len(high), LEAST), high, can):
                 yield part, found
-
-
-def _reached(bound: Bound) -> bool:
-    """Whether a bound that equals the value holds it."""
-    return bound.inclusive
 
 
 def _ranges(

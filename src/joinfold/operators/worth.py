@@ -13,7 +13,7 @@ from joinfold.kernels import double_double as dd
 from joinfold.operators.entries import Doubles, Integers
 from joinfold.operators.groups import GroupTotals
 from joinfold.operators.layout import FoldLayout
-from joinfold.operators.members import rows_of
+from joinfold.operators.rows import rows_of
 from joinfold.operators.side import Side
 
 Flags = NDArray[np.bool_]

@@ -1,5 +1,6 @@
 """What all methods offer, and extremes as charges, which serve IC and TC alike."""
 
+from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from joinfold.operators.worth import Worth
 Flags = NDArray[np.bool_]
 
 
-class Method:
+class Method(ABC):
     """Takes in the worth of combinations and gives totals.
 
     ``joins_leaving``: combinations of entries that leave are wanted too. ``by_leave``: what happens to a combination
@@ -36,21 +37,21 @@ class Method:
         """The memory of totals and of what is kept of combinations."""
         return self.totals.totals.bytes_held
 
+    @abstractmethod
     def add(self, worth: Worth, now: int) -> None:
         """Combinations that have come into being."""
-        raise NotImplementedError
 
     def subtract(self, worth: Worth) -> None:
         """Combinations that end, for methods that join what leaves."""
-        raise NotImplementedError
+        raise AssertionError(f"{type(self).__name__} does not join what leaves")
 
+    @abstractmethod
     def settle(self, now: int) -> None:
         """Brings the totals to ``now``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def heads(self, now: int) -> list[tuple[Integers, Flags]]:
         """For each extreme the codes of all groups, and where there is one."""
-        raise NotImplementedError
 
 
 class ChargedExtremes:
