@@ -58,17 +58,16 @@ def nullable(values: st.SearchStrategy[Any], one_in: int = 12) -> st.SearchStrat
 
 
 @st.composite
-def sources(draw: st.DrawFn, count: int, relations: bool = True) -> dict[str, Source]:
-    """Sources of one shape (ts, k, j, v, d, m, b) with a random key type; sometimes a relation among them."""
+def sources(draw: st.DrawFn, are_streams: list[bool]) -> dict[str, Source]:
+    """Streams and relations of one shape (ts, k, j, v, d, m, b) with a random key type."""
     key_type = draw(st.sampled_from(sorted(KEY_VALUES)))
     schema = read_schema(
         f"ts TIMESTAMP, k {key_type}, j STRING, v BIGINT, w INT, d DOUBLE, m DECIMAL(8, 2), b BOOLEAN, t TIMESTAMP"
     )
     found = {}
-    for place in range(count):
-        stream = place == 0 or not relations or draw(st.integers(0, 5)) > 0
+    for place, stream in enumerate(are_streams):
         name = f"s{place}"
-        found[name] = Source(name, schema, stream, "ts" if stream else None, draw(st.integers(0, 5)))
+        found[name] = Source(name, schema, stream, "ts" if stream else None, draw(st.integers(0, 5)) if stream else 0)
     return found
 
 
@@ -89,14 +88,14 @@ def row_values(schema_types: dict[str, str], times: st.SearchStrategy[int]) -> s
 
 
 @st.composite
-def rows_for(draw: st.DrawFn, catalog: dict[str, Source], most: int) -> dict[str, list[Row]]:
+def rows_for(draw: st.DrawFn, catalog: dict[str, Source], most: int, least: int = 0) -> dict[str, list[Row]]:
     data = {}
     for name, source in catalog.items():
         types = {field.name: str(field.type) for field in source.schema}
         start = draw(st.sampled_from([0, 0, 0, 0, -30, 15]))
         times = st.integers(start, start + draw(st.sampled_from([3, 12, 30])))
         fewest = draw(st.sampled_from([0, 2, most - 2, most - 2]))
-        data[name] = draw(st.lists(row_values(types, times), min_size=fewest, max_size=most))
+        data[name] = draw(st.lists(row_values(types, times), min_size=max(fewest, least), max_size=most))
     return data
 
 
@@ -241,21 +240,37 @@ def cases(
     plain: bool | None = None,
     inputs: tuple[int, int] = (1, 3),
     most_rows: int = 8,
+    least_rows: int = 0,
     connection: Callable[[str, str], st.SearchStrategy[str]] = connections,
+    tree: bool = False,
+    relations: bool = True,
+    tables: tuple[int, int] | None = None,
 ) -> Case:
-    """A query that binds, with data for it."""
+    """A query that binds, with data for it; inputs are joined in a row, or ``tree``: each with any before it.
+
+    Now and then an input is a relation; with ``tables``, so many are.
+    """
     mode = draw(st.sampled_from(modes))
     count = 2 if mode == "mod" else draw(st.integers(*inputs))
-    catalog = draw(sources(count, relations=mode not in ("mod",)))
+    if tables is None:
+        streams = not relations or mode == "mod"
+        are_streams = [place == 0 or streams or draw(st.integers(0, 5)) > 0 for place in range(count)]
+    else:
+        are_tables = draw(st.integers(tables[0], min(tables[1], count - 1)))
+        are_streams = draw(st.permutations([True] * (count - are_tables) + [False] * are_tables))
+    catalog = draw(sources(are_streams))
     names = list(catalog)
-    self_join = count > 1 and draw(st.integers(0, 6)) == 0
+    self_join = are_streams[0] and count > 1 and draw(st.integers(0, 6)) == 0
+    same_table = names[are_streams.index(False)] if tables and draw(st.integers(0, 3)) == 0 else None
     aliases = list(ALIASES[:count])
     windows, clause = MODES[mode]
     entries = []
     for place, alias in enumerate(aliases):
-        name = names[0] if self_join else names[place]
+        name = names[0] if self_join and (are_streams[place] or tables is None) else names[place]
+        name = name if are_streams[place] or same_table is None else same_table
         entries.append(f"{name} {alias} {draw(windows)}" if catalog[name].is_stream else f"{name} {alias}")
-    where = [draw(connection(aliases[place], aliases[place + 1])) for place in range(count - 1)]
+    joined = [draw(st.integers(0, place)) if tree else place for place in range(count - 1)]
+    where = [draw(connection(aliases[other], aliases[place + 1])) for place, other in enumerate(joined)]
     where += draw(
         st.sampled_from([0, 0, 1, 2]).flatmap(lambda n: st.lists(conditions(aliases), min_size=n, max_size=n))
     )
@@ -279,7 +294,7 @@ def cases(
     changes = " CHANGES" if not plain and not rounded and draw(st.integers(0, 3)) == 0 else ""
     text = f"SELECT {', '.join(select)} FROM {', '.join(entries)}" + (f" WHERE {' AND '.join(where)}" if where else "")
     text += f"{tail} {draw(clause)}{changes}"
-    case = Case(text, catalog, draw(rows_for(catalog, most_rows)))
+    case = Case(text, catalog, draw(rows_for(catalog, most_rows, least_rows)))
     try:
         case.bind()
     except QueryError:

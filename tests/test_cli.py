@@ -194,7 +194,8 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     ),
     "schema of a stream that is not there": (
         ["run", QUERY, "--stream=A=rate:1", "--schema=B=k INT"],
-        "UsageError: --schema names 'B', which is not a stream\nHint: give it with --stream.\n",
+        "UsageError: --schema names 'B', which is neither a stream nor a table\n"
+        "Hint: give it with --stream or --table.\n",
     ),
     "delay of a stream that is not there": (
         ["run", QUERY, "--stream=A=rate:1", "--delay=B=1 second"],

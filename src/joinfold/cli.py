@@ -135,8 +135,12 @@ def bench(
     methods: Annotated[
         bool, typer.Option("--methods", help="Measure joinfold's methods and structures instead, without Spark.")
     ] = False,
+    joins: Annotated[bool, typer.Option("--joins", help="Measure joins of three streams instead.")] = False,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where results.json and rates.svg, or results-methods.json go.")
+        Path,
+        typer.Option(
+            "--output", "-o", help="Where results.json and rates.svg, results-methods.json or results-joins.json go."
+        ),
     ] = Path("bench-results"),
     repeats: Annotated[
         int,
@@ -145,7 +149,8 @@ def bench(
         ),
     ] = 3,
     cap: Annotated[
-        float | None, typer.Option(min=1, help="Seconds after which a slow engine is stopped: 60, with --full 300.")
+        float | None,
+        typer.Option(min=1, help="Seconds after which a slow engine is stopped: 60, with --full or --joins 300."),
     ] = None,
     seconds: Annotated[int, typer.Option(min=1, help="Event time of R1: 100 s are a micro-batch of 2,000,000.")] = 600,
     json_: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
@@ -155,6 +160,8 @@ def bench(
 
     if methods and (full or cap is not None):
         raise UsageError("--methods runs no engine but joinfold, and --full and --cap are about the others")
+    if joins and (full or methods):
+        raise UsageError("--joins measures something else than --full and --methods", "give one of them.")
     benchmark.prepare_output(output)
     began = clock.monotonic()
 
@@ -167,6 +174,11 @@ def bench(
             written: tuple[Path, ...] = (benchmark.write_methods(of_methods, output),)
             printed, as_json = benchmark.method_tables(of_methods), benchmark.methods_json(of_methods)
             different = f"not equal: {'; '.join(of_methods.differences)}" if of_methods.differences else None
+        elif joins:
+            of_joins = benchmark.run_joins(benchmark.JoinSettings(repeats, cap or 300.0), Session(), say)
+            written = (benchmark.write_joins(of_joins, output),)
+            printed, as_json = benchmark.join_tables(of_joins), benchmark.joins_json(of_joins)
+            different = f"not equal: {'; '.join(of_joins.wrong)}" if of_joins.wrong else None
         else:
             settings = benchmark.Settings(full=full, repeats=repeats, cap_seconds=cap or (300.0 if full else 60.0))
             settings = replace(settings, r1=replace(settings.r1, seconds=seconds))
@@ -204,7 +216,12 @@ def run(
         list[str] | None,
         typer.Option("--schema", help="NAME=COLUMNS, such as 'A=location STRING, ts TIMESTAMP', for CSV and JSON."),
     ] = None,
-    table: Annotated[list[str] | None, typer.Option("--table", help="NAME=PATH: a relation in Parquet.")] = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--table", help="NAME=PATH, NAME=parquet:PATH, NAME=csv:PATH or NAME=json:PATH: a relation. Repeatable."
+        ),
+    ] = None,
     time: Annotated[
         list[str] | None,
         typer.Option("--time", help="NAME=COLUMN: a stream's event time; by default 'ts' or its only TIMESTAMP."),
@@ -230,19 +247,22 @@ def run(
     """Run a query over streams, until it ends or Ctrl-C stops it."""
     from joinfold.live.run import RunSettings  # it loads Spark
     from joinfold.live.run import run as run_query
-    from joinfold.live.specs import named_stream
+    from joinfold.live.specs import named_stream, named_table
 
     if once and trigger is not None:
         raise UsageError("--once is --trigger available", "give one of them.")
     schemas = {name: schema_of(text) for name, text in _assignments(schema, "--schema").items()}
     texts = _assignments(stream, "--stream")
     streams = {name: named_stream(name, text, schemas.pop(name, None)) for name, text in texts.items()}
+    files = _assignments(table, "--table")
+    tables = {name: named_table(name, text, schemas.pop(name, None)) for name, text in files.items()}
     if schemas:
-        raise UsageError(f"--schema names '{next(iter(schemas))}', which is not a stream", "give it with --stream.")
+        hint = "give it with --stream or --table."
+        raise UsageError(f"--schema names '{next(iter(schemas))}', which is neither a stream nor a table", hint)
     settings = RunSettings(
         _query_text(query),
         streams,
-        _assignments(table, "--table"),
+        tables,
         _assignments(time, "--time"),
         _assignments(delay, "--delay"),
         sink,

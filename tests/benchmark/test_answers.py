@@ -56,5 +56,16 @@ def test_an_engine_that_was_stopped_before_it_answered() -> None:
     assert (check.verdict, check.rows) == ("stopped before an answer", 0)
 
 
+def test_groups_may_be_texts_and_values_fractions() -> None:
+    def averages(*values: float, order: tuple[int, ...] = (0, 1)) -> Measurement:
+        times = pa.array([10, 10], pa.timestamp("us", tz="UTC"))
+        rows = pa.table({"instant": times, "state": ["AZ", "WY"], "a": list(values)}).take(list(order))
+        return Measurement("engine", R0, 10, answers=[rows])
+
+    assert compare(averages(0.1, 0.2), averages(0.2, 0.1, order=(1, 0))).verdict == "different"
+    assert compare(averages(0.1, 0.2), averages(0.1, 0.2, order=(1, 0))).verdict == "equal"
+    assert compare(averages(0.1, 0.3), averages(0.1, 0.1 + 0.2)).verdict == "different"
+
+
 def test_last_instant() -> None:
     assert last_instant(answered(ROWS).answers[0]) == 30

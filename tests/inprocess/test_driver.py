@@ -51,7 +51,7 @@ def test_bounded_rows_are_answered_in_order_and_in_the_types_of_the_query(case: 
     when = [row[: 1 + plan.layout.on_arrival] for row in found]
     assert when == sorted(when)
     assert_same_answers(naive.answers(plan.query, case.data), found)
-    assert machine.measures.rows == sum(len(case.data[name]) for name in {i.source.name for i in plan.query.inputs})
+    assert machine.measures.rows == sum(len(case.data[name]) for name in {i.source.name for i in plan.query.streams})
 
 
 @given(case=cases(modes=RUNS, inputs=(2, 2)), method=methods, early=early, left=indexes, right=indexes, data=st.data())
@@ -130,7 +130,7 @@ def test_touched_members_are_not_forgotten_when_a_bucket_is_made_anew(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ordinary = touched(text, LISTS)
-    monkeypatch.setattr("joinfold.operators.live.Live.is_outgrown", lambda live, entries: True)
+    monkeypatch.setattr("joinfold.operators.live.Live.is_outgrown", lambda live, *held: True)
     monkeypatch.setattr("joinfold.operators.pairing.MANY", 0)
     anew = touched(text, LISTS)
     assert ordinary[0] > 0 and ordinary == sorted(ordinary)
@@ -155,7 +155,7 @@ def test_a_hash_touches_fewer_members_than_a_list() -> None:
 @pytest.mark.parametrize("text", [JOINED, PAIRS, JOINED + " EMIT EVERY 2 MICROSECONDS"])
 def test_bytes_are_those_of_all_buckets_now_and_at_most(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Buckets that are made anew all the time hold less when their rows have left."""
-    monkeypatch.setattr("joinfold.operators.live.Live.is_outgrown", lambda live, entries: True)
+    monkeypatch.setattr("joinfold.operators.live.Live.is_outgrown", lambda live, *held: True)
     monkeypatch.setattr("joinfold.operators.pairing.MANY", 0)
     machine, held = InProcess(plan_of(text, SCHEMA), 3), []
     for start, count in ((0, 500), (2, 3), (600, 3), (700, 3)):

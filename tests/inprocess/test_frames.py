@@ -30,7 +30,7 @@ def values(row: dict[str, Any], prefix: str) -> list[Any]:
     return [value for name, value in row.items() if name.startswith(prefix) and name != "keep"]
 
 
-@given(case=cases(modes=RUNS, inputs=(1, 2)))
+@given(case=cases(modes=RUNS, inputs=(1, 2), relations=False))
 def test_frames_are_what_the_definition_computes_row_by_row(case: Case) -> None:
     try:
         plan = plan_fold(case.bind())

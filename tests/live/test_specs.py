@@ -1,4 +1,4 @@
-"""Streams in a line of text."""
+"""Streams and tables in a line of text."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ import pytest
 
 from joinfold.errors import UsageError
 from joinfold.live.columns import default_time, parquet_schema
-from joinfold.live.specs import named_stream, schema_of_stream
-from joinfold.runtime.sources import FileStream, RateStream, SocketStream
+from joinfold.live.specs import named_stream, named_table, schema_of_stream, schema_of_table
+from joinfold.runtime.sources import FileStream, FileTable, RateStream, SocketStream
 from joinfold.session import schema_of
 
 SCHEMA = schema_of("location STRING, ts TIMESTAMP")
@@ -86,3 +86,34 @@ def test_what_is_no_stream(folder: Path, text: str, message: str) -> None:
 def test_a_rate_has_its_own_columns() -> None:
     with pytest.raises(UsageError, match="the columns of 'a' are timestamp TIMESTAMP, value BIGINT"):
         named_stream("a", "rate:5", SCHEMA)
+
+
+def test_tables_are_files_or_folders_of_them(folder: Path) -> None:
+    file = folder / "rooms.csv"
+    file.write_text("location\nattic\n")
+    assert named_table("r", str(file), SCHEMA) == FileTable("csv", str(file), SCHEMA)
+    assert named_table("r", f"json:{folder}", SCHEMA) == FileTable("json", str(folder), SCHEMA)
+    assert named_table("r", str(folder / "part-0.parquet"), None) == FileTable(
+        "parquet", str(folder / "part-0.parquet"), None
+    )
+    assert str(schema_of_table(named_table("r", f"parquet:{folder}", None))) == "ts TIMESTAMP"
+    assert schema_of_table(FileTable("csv", str(file), SCHEMA)) == SCHEMA
+    assert named_table("r", "parquet:s3://bucket/rooms", SCHEMA).path == "s3://bucket/rooms"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nowhere", "table 'r': there is no file or folder 'nowhere'"),
+        ("csv:nowhere", "table 'r': there is no file or folder 'nowhere'"),
+        ("rate:100", "table 'r': there is no file or folder 'rate:100'"),
+        ("csv:{folder}", "table 'r': CSV files do not tell the types of their columns"),
+        ("{empty}", "table 'r': no file in '{empty}' tells its format by its ending"),
+    ],
+)
+def test_what_is_no_table(folder: Path, text: str, message: str) -> None:
+    empty = folder / "empty"
+    empty.mkdir()
+    with pytest.raises(UsageError) as caught:
+        named_table("r", text.format(folder=folder, empty=empty), None)
+    assert caught.value.message == message.format(empty=empty)

@@ -31,8 +31,8 @@ def rows(values: Iterable[Any], column: str = "v", start: int = 0, **same: Any) 
 
 
 def tables_of(plan: PhysicalPlan, data: Mapping[str, Sequence[Row]]) -> dict[str, pa.Table]:
-    """The rows of the plan's streams, each in the types of its stream."""
-    sources = {frame.input.source.name: frame.input.source for frame in plan.frames}
+    """The rows of the plan's streams and relations, each in the types that it has."""
+    sources = {input_.source.name: input_.source for input_ in plan.query.inputs}
     return {name: to_arrow(data[name], source.schema) for name, source in sources.items() if name in data}
 
 

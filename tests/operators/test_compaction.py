@@ -21,7 +21,7 @@ Stored = list[tuple[int, pa.RecordBatch]]
 def compacted(fold: Bucket, stored: Stored) -> Stored:
     """All that is stored of each place as one batch."""
     return [
-        (place, fold.compacted(place, pa.Table.from_batches(own).combine_chunks().to_batches()[0]))
+        (place, fold.compacted(place, pa.Table.from_batches(own).combine_chunks().to_batches()[0], are_all=True))
         for place in sorted({place for place, _ in stored})
         if (own := [batch for mine, batch in stored if mine == place])
     ]

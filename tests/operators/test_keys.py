@@ -177,7 +177,7 @@ def test_a_bucket_does_not_remember_keys_for_ever(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("emit", ["", "EMIT ON ARRIVAL"])
 def test_a_bucket_that_is_made_anew_all_the_time_answers_the_same(emit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("joinfold.operators.fused.Fused.is_worn", True)
-    monkeypatch.setattr("joinfold.operators.live.Live.is_outgrown", lambda live, entries: True)
+    monkeypatch.setattr("joinfold.operators.live.Live.is_outgrown", lambda live, *held: True)
     window = "[9 MICROSECOND]" if emit else "[9 MICROSECOND SLIDE 2 MICROSECOND]"
     text = (
         f"SELECT a.g, COUNT(*) AS n, MIN(b.g) AS m, SUM(a.d * b.d) AS s FROM a {window}, b {window} "

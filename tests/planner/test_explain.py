@@ -45,6 +45,18 @@ QUERIES = {
         SELECT b.floor, COUNT(*) AS n
         FROM   temperature a [1 MINUTE SLIDE 1 SECOND], smoke b [1 MINUTE SLIDE 1 SECOND], smoke c [TUMBLE 1 HOUR]
         WHERE  a.location = b.location AND b.floor = c.floor GROUP BY b.floor""",
+    "relations": """
+        SELECT r.wing, k.name, COUNT(*) AS n, SUM(b.strength * r.area) AS smoke
+        FROM   room r, temperature a [1 MINUTE SLIDE 1 SECOND], smoke b [1 MINUTE SLIDE 1 SECOND], keeper k
+        WHERE  a.location = r.location AND r.keeper = k.id AND k.name <> 'nobody' AND a.celsius > r.limit
+               AND r.wing = b.floor AND b.strength > 0.6
+        GROUP BY r.wing, k.name""",
+    "relation_without_equality": """
+        SELECT r.location AS limited, a.location FROM temperature a [1 MINUTE], room r
+        WHERE  a.celsius > r.limit AND r.wing = 2""",
+    "forced_relation": """
+        SELECT COUNT(*) AS n FROM temperature a [1 MINUTE SLIDE 1 SECOND], room r WHERE a.location = r.location
+        OPTION (index = 'r hash')""",
     "refused": "SELECT COUNT(*) AS n FROM temperature [ROWS 10]",
 }
 
@@ -54,6 +66,8 @@ def session() -> Session:
     session = Session()
     session.stream("temperature", "location STRING, floor INT, ts TIMESTAMP, celsius DOUBLE", time="ts")
     session.stream("smoke", "location STRING, floor INT, ts TIMESTAMP, strength DOUBLE", time="ts")
+    session.table("room", "location STRING, wing INT, area INT, limit DOUBLE, keeper INT")
+    session.table("keeper", "id INT, name STRING")
     return session
 
 

@@ -18,6 +18,7 @@ from tests.strategies import Case, assert_same_answers, cases
 
 import joinfold as jf
 from joinfold.errors import QueryError
+from joinfold.logical.query import Source
 from joinfold.reference import naive
 from joinfold.reference.rows import from_arrow, to_arrow
 from joinfold.reference.streaming import stream
@@ -60,7 +61,7 @@ def test_static_frames(spark: Any, case: Case, zone: str) -> None:
     session = jf.Session(spark)
     for name, source in case.catalog.items():
         frame = spark.createDataFrame(to_arrow(case.data[name], source.schema), schema=str(source.schema))
-        session.stream(name, frame, time="ts", delay=duration_text(source.delay_us))
+        register(session, source, frame)
     answered = session.sql(case.text).collect()
     assert answered.column_names == list(plan.query.schema.names)
     assert_same_answers(expected, rows_of(answered))
@@ -87,7 +88,7 @@ def test_streams_that_are_stopped_and_started_again_with_another_plan(
         )
         assert handle.wait(120)
         progress = handle.progress()
-        read = {input_.source.name for input_ in plan.query.inputs}
+        read = {input_.source.name for input_ in plan.query.streams}
         assert (progress is not None) == any(batch[name] for batch in batches[done:present] for name in read)
         if progress is not None:
             late = sum(side.late_rows for side in progress.streams)
@@ -105,12 +106,20 @@ def write_batch(directory: Path, case: Case, number: int, batch: dict[str, list[
             os.utime(path, (time.time() + number, 1_700_000_000 + number))  # Spark takes files by their age
 
 
+def register(session: jf.Session, source: Source, frame: Any) -> None:
+    if source.is_stream:
+        session.stream(source.name, frame, time="ts", delay=duration_text(source.delay_us))
+    else:
+        session.table(source.name, frame)
+
+
 def query_over(spark: Any, directory: Path, case: Case, data: st.DataObject) -> jf.Query:
     session = jf.Session(spark)
     for name, source in case.catalog.items():
-        reader = spark.readStream.schema(str(source.schema)).option("maxFilesPerTrigger", 1)
-        session.stream(name, reader.parquet(f"{directory}/{name}"), time="ts", delay=duration_text(source.delay_us))
-    aliases = [input_.alias for input_ in case.bind().inputs]
+        schema, path = str(source.schema), f"{directory}/{name}"
+        reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
+        register(session, source, reader.parquet(path) if source.is_stream else spark.read.schema(schema).parquet(path))
+    aliases = [input_.alias for input_ in case.bind().streams]
     try:
         return session.sql(case.text, data.draw(plans(aliases)))
     except QueryError:

@@ -1,13 +1,15 @@
-"""Streams that a line of text names, whatever their columns are called."""
+"""Streams and tables that a line of text names, whatever their columns are called."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 
 from joinfold.runtime.schema import spark_schema
-from joinfold.runtime.sources import FileStream, SocketStream, open_stream
+from joinfold.runtime.sources import FileStream, FileTable, SocketStream, open_stream, read_table
+from joinfold.session import schema_of
 from joinfold.types import BIGINT, INTERVAL, STRING, Field, Schema, decimal
 
 pytestmark = pytest.mark.spark
@@ -39,3 +41,18 @@ def test_values_of_columns_whose_names_have_to_be_quoted(spark: Any, tmp_path: P
     assert query.awaitTermination(60)
     (found,) = spark.sql("SELECT * FROM odd").toArrow().to_pylist()
     assert found | {"x`y": float(found["x`y"])} == row
+
+
+def test_tables_are_read_as_a_whole(spark: Any, tmp_path: Path) -> None:
+    schema = schema_of("id BIGINT, name STRING")
+    (tmp_path / "rooms.csv").write_text("id,name\n1,attic\n2,\n")
+    (tmp_path / "rooms.json").write_text('{"id": 1, "name": "attic"}\n{"id": 2}\n')
+    tables = [FileTable(kind, str(tmp_path / f"rooms.{kind}"), schema) for kind in ("csv", "json")]
+    read_table(spark, tables[0]).write.parquet(str(tmp_path / "rooms.parquet"))
+    for table in (*tables, FileTable("parquet", str(tmp_path / "rooms.parquet"), None)):
+        frame = read_table(spark, table)
+        assert spark_schema(frame) == schema and not frame.isStreaming
+        assert sorted(map(tuple, frame.collect())) == [(1, "attic"), (2, None)]
+    (tmp_path / "rooms.csv").write_text("id,name\none,attic\n")
+    with pytest.raises(Py4JJavaError, match='For input string: "one"'):
+        read_table(spark, tables[0]).collect()

@@ -2,8 +2,11 @@
 
 ``run_suite`` is what the command ``joinfold bench`` runs; ``write_report`` leaves its results as JSON and a chart.
 ``run_methods`` is what it runs with ``--methods``: joinfold's own plans and structures, in process.
+``run_joins`` is what it runs with ``--joins``: joins of three streams, as a chain of folds and in one fold.
 """
 
+from joinfold.benchmark.joins import JoinResults, JoinSettings, run_joins
+from joinfold.benchmark.joins_report import join_tables, joins_json, write_joins
 from joinfold.benchmark.methods import MethodResults, MethodSettings, run_methods
 from joinfold.benchmark.methods_report import method_tables, methods_json, write_methods
 from joinfold.benchmark.report import as_json, prepare_output, tables, write_report
@@ -11,17 +14,23 @@ from joinfold.benchmark.results import Results
 from joinfold.benchmark.suite import Settings, run_suite
 
 __all__ = [
+    "JoinResults",
+    "JoinSettings",
     "MethodResults",
     "MethodSettings",
     "Results",
     "Settings",
     "as_json",
+    "join_tables",
+    "joins_json",
     "method_tables",
     "methods_json",
     "prepare_output",
+    "run_joins",
     "run_methods",
     "run_suite",
     "tables",
+    "write_joins",
     "write_methods",
     "write_report",
 ]

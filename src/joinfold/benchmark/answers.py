@@ -9,8 +9,6 @@ import pyarrow.compute as pc
 if TYPE_CHECKING:
     from joinfold.benchmark.results import Measurement
 
-COLUMNS = ("instant", "g", "n", "s")
-
 
 Verdict = Literal["equal", "different", "stopped before an answer"]
 
@@ -59,9 +57,14 @@ def last_instant(answers: pa.Table) -> int:
 
 
 def in_order(table: pa.Table) -> pa.Table:
-    """The answers as int64, instants in microseconds, by instant and group."""
-    columns = [_as_int64(table.column(name)) for name in COLUMNS]
-    return pa.table(columns, names=list(COLUMNS)).sort_by([("instant", "ascending"), ("g", "ascending")])
+    """The answers by instant and group, their first columns; instants and whole numbers as int64."""
+    columns = [_as_int64(column) if _is_whole(column.type) else column for column in table.columns]
+    names = table.column_names
+    return pa.table(columns, names=names).sort_by([(name, "ascending") for name in names[:2]])
+
+
+def _is_whole(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_timestamp(type_) or pa.types.is_integer(type_))
 
 
 def _as_int64(column: pa.ChunkedArray) -> pa.ChunkedArray:

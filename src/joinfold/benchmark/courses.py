@@ -1,4 +1,4 @@
-"""A plan on its way through two streams, in process and row by row, as the literature measures methods.
+"""A plan on its way through some streams, in process and row by row, as the literature measures methods.
 
 Windows fill up and then slide on, and only slides with full windows are measured:
 
@@ -10,8 +10,9 @@ Windows fill up and then slide on, and only slides with full windows are measure
 Rows are at equal distances in time, so a window that is full stays full.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from statistics import fmean
 
 import numpy as np
@@ -19,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from joinfold.benchmark.environment import Say
 from joinfold.benchmark.rates import Spread
 from joinfold.inprocess import InProcess
 from joinfold.planner.forcing import Plan
@@ -36,7 +38,7 @@ LARGEST = 100  # what is summed is below
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """A query, and two streams of which its windows hold ``rows`` rows each and move ``slide_rows`` at a time."""
+    """A query, and streams of which its windows hold ``rows`` rows each and move ``slide_rows`` at a time."""
 
     name: str
     text: str
@@ -52,7 +54,7 @@ class Streams:
 
 @dataclass(frozen=True, slots=True)
 class PlanRun:
-    """One plan on one query: seconds of FOLD for a row, slide by slide; pairs and memory with full windows."""
+    """One plan on one query: seconds for a row, slide by slide; combinations and memory with full windows."""
 
     query: str
     plan: str
@@ -76,14 +78,15 @@ class PlanRun:
 
 
 class Course:
-    """One plan on its way."""
+    """One plan on its way. What it takes is the time of FOLD; ``with_pack``: of PACK, too."""
 
-    def __init__(self, streams: Streams, name: str, plan: Plan) -> None:
+    def __init__(self, streams: Streams, name: str, plan: Plan | None, with_pack: bool = False) -> None:
         session = Session()
         for stream, table in streams.data.items():
             session.stream(stream, table, time="ts")
         self.streams = streams
         self.name = name
+        self.with_pack = with_pack
         self.machine = InProcess(session.sql(streams.text, plan).plan, by_row=True)
         self.fed = 0
         self.answers: list[pa.Table] = []
@@ -95,10 +98,9 @@ class Course:
 
     def slide(self) -> None:
         """One slide further, measured."""
-        before = self.machine.measures.fold_seconds
+        before = self._spent()
         self._feed(self.streams.slide_rows)
-        spent = self.machine.measures.fold_seconds - before
-        self.row_seconds.append(spent / (len(STREAMS) * self.streams.slide_rows))
+        self.row_seconds.append((self._spent() - before) / (len(self.streams.data) * self.streams.slide_rows))
 
     def done(self) -> PlanRun:
         """What was measured."""
@@ -115,10 +117,29 @@ class Course:
             answers,
         )
 
+    def _spent(self) -> float:
+        measures = self.machine.measures
+        return measures.fold_seconds + (measures.pack_seconds if self.with_pack else 0.0)
+
     def _feed(self, rows: int) -> None:
         self.machine.feed({name: table.slice(self.fed, rows) for name, table in self.streams.data.items()})
         self.fed += rows
         self.answers.append(self.machine.answer())
+
+
+def run_course(
+    streams: Streams, name: str, plan: Plan | None, measured: int, say: Say, with_pack: bool = False
+) -> PlanRun:
+    """One plan by itself, since plans that slide in turn push each other out of the cache."""
+    say(f"{streams.name}, {name}: filling windows of {streams.rows:,} rows")
+    course = Course(streams, name, plan, with_pack)
+    course.fill()
+    for _ in range(measured):
+        course.slide()
+    run = course.done()
+    held, micros = run.bytes_held / 1e6, 1e6 * run.seconds.middle
+    say(f"{run.query}, {run.plan}: {micros:,.1f} µs/row, {held:,.1f} MB held, {run.pairs:,} matches")
+    return run
 
 
 def equality(rows: int, slides: int, measured: int, keys: int, groups: int) -> Streams:
@@ -129,7 +150,7 @@ def equality(rows: int, slides: int, measured: int, keys: int, groups: int) -> S
         {"key": np.arange(count) % keys, "g": draw.integers(0, groups, count), "v": draw.integers(0, LARGEST, count)}
         for draw in _draws()
     ]
-    return _streams("equality", text, columns, rows, rows // slides)
+    return _streams("equality", text, STREAMS, columns, rows, rows // slides)
 
 
 def band(rows: int, slides: int, measured: int, share: float) -> Streams:
@@ -139,7 +160,20 @@ def band(rows: int, slides: int, measured: int, share: float) -> Streams:
     text = f"SELECT COUNT(*) AS n, SUM(b.v) AS s FROM a {{window}}, b {{window}} WHERE {condition}"
     count = _rows_for(rows, slides, measured)
     columns = [{"x": draw.integers(0, VALUES, count), "v": draw.integers(0, LARGEST, count)} for draw in _draws()]
-    return _streams("band", text, columns, rows, rows // slides)
+    return _streams("band", text, STREAMS, columns, rows, rows // slides)
+
+
+def common_key(rows: int, slides: int, measured: int, keys: int, names: tuple[str, ...]) -> Streams:
+    """A join of some streams by one key, without groups: the last one's values are summed.
+
+    In a window every key has rows / keys rows of each stream, so there are keys · (rows / keys) ^ streams combinations.
+    """
+    inputs, last = ", ".join(f"{name} {{window}}" for name in names), names[-1]
+    conditions = " AND ".join(f"{name}.key = {other}.key" for name, other in pairwise(names))
+    text = f"SELECT COUNT(*) AS n, SUM({last}.v) AS s FROM {inputs} WHERE {conditions}"
+    count = _rows_for(rows, slides, measured)
+    columns = [{"key": np.arange(count) % keys, "v": draw.integers(0, LARGEST, count)} for draw in _draws(len(names))]
+    return _streams("common key", text, names, columns, rows, rows // slides)
 
 
 def in_order(answers: pa.Table) -> pa.Table:
@@ -153,14 +187,21 @@ def _rows_for(rows: int, slides: int, measured: int) -> int:
     return rows + (FILLING_SLIDES + measured) * (rows // slides)
 
 
-def _draws() -> list[np.random.Generator]:
+def _draws(streams: int = len(STREAMS)) -> list[np.random.Generator]:
     """A generator for each stream."""
-    return [np.random.default_rng((SEED, place)) for place in range(len(STREAMS))]
+    return [np.random.default_rng((SEED, place)) for place in range(streams)]
 
 
-def _streams(name: str, text: str, columns: list[dict[str, NDArray[np.int64]]], rows: int, slide_rows: int) -> Streams:
+def _streams(
+    name: str,
+    text: str,
+    names: Sequence[str],
+    columns: Sequence[dict[str, NDArray[np.int64]]],
+    rows: int,
+    slide_rows: int,
+) -> Streams:
     data = {}
-    for stream, own in zip(STREAMS, columns, strict=True):
+    for stream, own in zip(names, columns, strict=True):
         times = START_US + np.arange(len(own["v"])) * (SIZE_US // rows)
         data[stream] = pa.table({"ts": pa.array(times, pa.timestamp("us", tz="UTC")), **own})
     window = f"[{duration_text(SIZE_US)} SLIDE {duration_text(SIZE_US * slide_rows // rows)}]"

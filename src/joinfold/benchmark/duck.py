@@ -7,7 +7,7 @@ the slide's instant.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,9 @@ import pyarrow as pa
 
 from joinfold.benchmark.data import STREAMS
 from joinfold.errors import SetupError
+
+DUCK = "DuckDB recomputing"
+PAIR_COLUMNS = dict.fromkeys(STREAMS, "key, g, v")
 
 AS_WRITTEN = """
 SELECT $2::BIGINT AS instant, a.g, count(*)::BIGINT AS n, sum(b.v)::BIGINT AS s
@@ -39,9 +42,9 @@ class Recomputed:
 
 
 class DuckTables:
-    """The streams of a folder in DuckDB's memory, ordered by time."""
+    """The streams of a folder in DuckDB's memory, ordered by time, with their event time and the named columns."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, columns: Mapping[str, str] = PAIR_COLUMNS) -> None:
         try:
             import duckdb
         except ImportError as error:
@@ -50,9 +53,9 @@ class DuckTables:
         self.connection = duckdb.connect()
         self.connection.execute("SET TimeZone = 'UTC'")
         began = time.perf_counter()
-        for stream in STREAMS:
+        for stream, named in columns.items():
             files = str(directory / stream / "*.parquet")
-            read = "SELECT epoch_us(ts) AS ts, key, g, v FROM read_parquet(?) ORDER BY 1"
+            read = f"SELECT epoch_us(ts) AS ts, {named} FROM read_parquet(?) ORDER BY 1"
             self.connection.execute(f"CREATE TABLE {stream} AS {read}", [files])
         self.load_seconds = time.perf_counter() - began
 

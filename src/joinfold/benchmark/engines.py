@@ -49,11 +49,16 @@ def run_engine(
     session: Session, folder: Path, measurement: Measurement, size_us: int, cap_seconds: float, keep_answers: bool
 ) -> Run:
     """Runs the engine of a measurement once more and adds what it did."""
-    dataset = measurement.dataset
-    a, b = (baselines.file_stream(session.spark, str(folder / name), dataset.files_per_batch) for name in STREAMS)
+    files_per_batch = measurement.dataset.files_per_batch
+    a, b = (baselines.file_stream(session.spark, str(folder / name), files_per_batch) for name in STREAMS)
     frame = ENGINES[measurement.engine](a, b, size_us, measurement.slide_us)
+    return run_frame(frame, measurement, cap_seconds, keep_answers)
+
+
+def run_frame(frame: "DataFrame", measurement: Measurement, cap_seconds: float, keep_answers: bool) -> Run:
+    """Runs a streaming DataFrame over all of its files and adds what it did to a measurement."""
     done = run_stream(frame, cap_seconds=cap_seconds, keep_answers=keep_answers)
-    rate = rate_of(done, dataset.batch_rows)
+    rate = rate_of(done, measurement.dataset.batch_rows)
     run = Run(rate, done.seconds, startup_seconds(done.batches), done.capped, done.state_bytes, done.batches)
     measurement.runs.append(run)
     if done.answers is not None:

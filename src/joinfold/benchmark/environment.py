@@ -3,15 +3,19 @@
 import os
 import platform
 import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PACKAGES = ("joinfold", "pyspark", "pyarrow", "numpy", "numba", "pandas", "duckdb")
+Say = Callable[[str], None]
 SPARK_SETTINGS = (
     "spark.master",
     "spark.driver.memory",
@@ -21,6 +25,26 @@ SPARK_SETTINGS = (
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled",
     "spark.sql.streaming.checkpointFileManagerClass",
 )
+
+
+class Found(Protocol):
+    """Results that carry where and how long they were measured."""
+
+    environment: dict[str, Any]
+    seconds: float
+
+
+@contextmanager
+def watched(results: Found, say: Say, spark: "SparkSession | None" = None) -> Iterator[None]:
+    """Notes in the results where and how long it is measured; a busy machine is told."""
+    began = time.perf_counter()
+    results.environment = environment(spark)
+    warning = busy_warning()
+    if warning is not None:
+        say(warning)
+    yield
+    results.environment["machine"]["load_after"] = list(os.getloadavg())
+    results.seconds = time.perf_counter() - began
 
 
 def environment(spark: "SparkSession | None" = None) -> dict[str, Any]:

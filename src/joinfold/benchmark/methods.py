@@ -4,21 +4,16 @@ Memory is what PC keeps of all pairs, beside TC and IC, which keep sums. A band 
 or by finding every match in a tree. Whatever the plan, the answers must be the same.
 """
 
-import os
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from joinfold.benchmark.courses import STREAMS, Course, PlanRun, Streams, band, equality
-from joinfold.benchmark.environment import busy_warning, environment
+from joinfold.benchmark.courses import STREAMS, PlanRun, Streams, band, equality, run_course
+from joinfold.benchmark.environment import Say, watched
 from joinfold.benchmark.rates import Spread
 from joinfold.benchmark.structures import BAND_SHARE, JOINS, StructureRun, measure_structures
 from joinfold.planner.forcing import Plan
 
 MEMORY_BAR, CHARGES_BAR, BAND_BAR = 20.0, 1.0, 50.0
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +63,11 @@ class MethodResults:
 
 def run_methods(settings: MethodSettings, say: Say = lambda line: None) -> MethodResults:
     """Measures methods, plans of a band join, and structures; ``say`` gets a line for each step."""
-    began = time.perf_counter()
-    results = MethodResults(environment=environment())
-    warning = busy_warning()
-    if warning is not None:
-        say(warning)
-    compare_methods(settings, results, say)
-    compare_band_plans(settings, results, say)
-    compare_structures(settings, results, say)
-    results.environment["machine"]["load_after"] = list(os.getloadavg())
-    results.seconds = time.perf_counter() - began
+    results = MethodResults()
+    with watched(results, say):
+        compare_methods(settings, results, say)
+        compare_band_plans(settings, results, say)
+        compare_structures(settings, results, say)
     return results
 
 
@@ -119,17 +109,10 @@ def compare_structures(settings: MethodSettings, results: MethodResults, say: Sa
 
 
 def run_plan(streams: Streams, name: str, plan: Plan, measured: int, results: MethodResults, say: Say) -> PlanRun:
-    """One plan by itself, since plans that slide in turn push each other out of the cache; then its answers."""
-    say(f"{streams.name}, {name}: filling windows of {streams.rows:,} rows")
-    course = Course(streams, name, plan)
-    course.fill()
-    for _ in range(measured):
-        course.slide()
-    run = course.done()
+    """One plan, and whether its answers are those of the plans before it."""
+    run = run_course(streams, name, plan, measured, say)
     first = next((other for other in results.plans if other.query == run.query), run)
     if not run.agrees(first):
         results.differences.append(f"{run.query}, {run.plan} and {first.plan}")
     results.plans.append(run)
-    held, micros = run.bytes_held / 1e6, 1e6 * run.seconds.middle
-    say(f"{run.query}, {run.plan}: {micros:,.1f} µs/row, {held:,.1f} MB held, {run.pairs:,} pairs")
     return run

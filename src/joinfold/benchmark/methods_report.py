@@ -1,6 +1,7 @@
 """What was measured of methods and structures: as tables for a person and as JSON for a machine."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from joinfold.benchmark.courses import PlanRun
-from joinfold.benchmark.methods import MethodResults
+from joinfold.benchmark.methods import MethodResults, PlanComparison
 from joinfold.benchmark.report import new_table, range_text, times_text
 from joinfold.timetext import duration_text
 
@@ -18,14 +19,15 @@ def methods_json(results: MethodResults) -> dict[str, Any]:
     return {
         "environment": results.environment,
         "seconds": results.seconds,
-        "plans": [_plan(run) for run in results.plans],
+        "plans": [plan_json(run) for run in results.plans],
         "comparisons": [asdict(item) | {"met": item.is_met} for item in results.comparisons],
         "structures": [asdict(run) for run in results.structures],
         "differences": results.differences,
     }
 
 
-def _plan(run: PlanRun) -> dict[str, Any]:
+def plan_json(run: PlanRun) -> dict[str, Any]:
+    """What was measured of a plan, without its answers."""
     return {item.name: getattr(run, item.name) for item in fields(run) if item.name != "answers"}
 
 
@@ -38,13 +40,14 @@ def write_methods(results: MethodResults, directory: Path) -> Path:
 
 def method_tables(results: MethodResults) -> list[Table]:
     """What is worth printing, in order."""
-    return [plan_table(results), bar_table(results), structure_table(results)]
+    title = "Plans, in process and row by row"
+    return [plan_table(title, results.plans), bar_table(results.comparisons), structure_table(results)]
 
 
-def plan_table(results: MethodResults) -> Table:
-    """What each plan holds, and how long FOLD takes for a row."""
-    table = new_table("Plans, in process and row by row", "join", "plan", "rows", "slide", "pairs", "µs/row", "held MB")
-    for run in results.plans:
+def plan_table(title: str, plans: Sequence[PlanRun]) -> Table:
+    """What each plan holds, and how long a row takes."""
+    table = new_table(title, "join", "plan", "rows", "slide", "matches", "µs/row", "held MB")
+    for run in plans:
         table.add_row(
             run.query,
             run.plan,
@@ -57,10 +60,10 @@ def plan_table(results: MethodResults) -> Table:
     return table
 
 
-def bar_table(results: MethodResults) -> Table:
+def bar_table(comparisons: Sequence[PlanComparison]) -> Table:
     """How many times as much one plan takes as another."""
     table = new_table("Plans against each other", "join", "what", "ratio", "from … to", "bar", "")
-    for item in results.comparisons:
+    for item in comparisons:
         met = "met" if item.is_met else "missed"
         table.add_row(
             item.query, item.what, times_text(item.ratio.middle), range_text(item.ratio), times_text(item.bar), met

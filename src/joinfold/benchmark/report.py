@@ -16,7 +16,8 @@ from joinfold.timetext import duration_text
 NUMERIC = frozenset(
     [
         *("rows/s", "ratio", "bar", "instants", "rows", "value", "state memory MB"),
-        *("pairs", "µs/row", "held MB", "probes/s", "insert + expire/s", "bytes/row"),
+        *("matches", "µs/row", "held MB", "probes/s", "insert + expire/s", "bytes/row"),
+        *("events", "entries", "state MB", "bytes/event"),
     ]
 )
 
@@ -96,8 +97,8 @@ def comparison_table(results: Results) -> Table:
             duration_text(item.slide_us).lower(),
             times_text(item.ratio.middle),
             range_text(item.ratio),
-            times_text(item.bar),
-            "met" if item.is_met else "missed",
+            "" if item.bar is None else times_text(item.bar),
+            {True: "met", False: "missed", None: ""}[item.is_met],
         )
     return table
 

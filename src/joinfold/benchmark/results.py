@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from joinfold.benchmark.answers import Check
-from joinfold.benchmark.data import Dataset
+from joinfold.benchmark.data import AuctionData, Dataset
 from joinfold.benchmark.rates import Rate, Spread
 from joinfold.runtime.measure import Batch
 
@@ -29,7 +29,7 @@ class Measurement:
     """The runs of one engine on one dataset, and the answers of those that kept them."""
 
     engine: str
-    dataset: Dataset
+    dataset: Dataset | AuctionData
     slide_us: int
     runs: list[Run] = field(default_factory=list)
     answers: list[pa.Table] = field(default_factory=list)
@@ -53,21 +53,24 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How many times as fast as something else joinfold is, and how many times it should be."""
+    """How many times as fast as something else joinfold is, and how many times it should be.
+
+    ``bar`` is None where nothing is asked of it.
+    """
 
     against: str
     dataset: str
     slide_us: int
     ratio: Spread
-    bar: float
+    bar: float | None
 
     @property
-    def is_met(self) -> bool:
-        """Whether the median reaches the bar."""
-        return self.ratio.middle >= self.bar
+    def is_met(self) -> bool | None:
+        """Whether the median reaches the bar; None where there is no bar."""
+        return None if self.bar is None else self.ratio.middle >= self.bar
 
     @classmethod
-    def of(cls, ours: Measurement, theirs: Measurement, bar: float, against: str | None = None) -> "Comparison":
+    def of(cls, ours: Measurement, theirs: Measurement, bar: float | None, against: str | None = None) -> "Comparison":
         """Two measurements; repeats that alternated are compared pair by pair, so that other load cancels out."""
         ratio = ratio_of(ours.rates, theirs.rates)
         return cls(against or theirs.engine, ours.dataset.name, ours.slide_us, ratio, bar)

@@ -1,38 +1,31 @@
 """What is run, in which order, and which bars it is held against (DESIGN, "Speed and size to reach")."""
 
-import os
-import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import partial
 
 from joinfold.benchmark.answers import compare, last_instant
 from joinfold.benchmark.data import R0, R1, Dataset
-from joinfold.benchmark.duck import AGGREGATED_FIRST, AS_WRITTEN, DuckTables
+from joinfold.benchmark.duck import AGGREGATED_FIRST, AS_WRITTEN, DUCK, DuckTables
 from joinfold.benchmark.engines import JOINFOLD, LIMIT, SPARK_HAND, SPARK_JOIN, run_engine
-from joinfold.benchmark.environment import busy_warning, environment
+from joinfold.benchmark.environment import Say, watched
 from joinfold.benchmark.rates import Rate
 from joinfold.benchmark.results import Comparison, Measurement, Results, Run, SweepPoint
+from joinfold.benchmark.steps import UNCAPPED_SECONDS, Steps, bench_folder
 from joinfold.session import Session
-from joinfold.timetext import duration_text
 from joinfold.workloads.arrival import SECOND_US, START_US
 
 SIZE_US = 60 * SECOND_US
 SLIDE_US = SECOND_US
 JOIN_SLIDE_US = 10 * SECOND_US
-DUCK = "DuckDB recomputing"
 DUCK_HAND = "DuckDB recomputing, b aggregated first"
 DUCK_INSTANTS = 60
-UNCAPPED_SECONDS = 3600.0
 
 LIMIT_BAR, DUCK_BAR, SPARK_R0_BAR, SPARK_R1_BAR = 0.5, 5.0, 20.0, 100.0
 SLIDES_BAR, SKEW_BAR = 0.7, 1 / 1.5
 
 LONG_R1 = replace(R1, seconds=600)
 """Three times as long as R1, for six micro-batches; its rates are the same."""
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,29 +41,22 @@ class Settings:
 
 def run_suite(settings: Settings, session: Session, say: Say = lambda line: None) -> Results:
     """Runs everything on files in a temporary folder; ``say`` gets a line for each step."""
-    began = time.perf_counter()
-    results = Results(environment=environment(session.spark))
-    warning = busy_warning()
-    if warning is not None:
-        say(warning)
-    with tempfile.TemporaryDirectory(prefix="joinfold-bench-", ignore_cleanup_errors=True) as folder:
-        suite = _Suite(settings, session, say, Path(folder), results)
+    results = Results()
+    with watched(results, say, session.spark), bench_folder() as folder:
+        suite = _Suite(settings, say, Steps(folder, partial(run_engine, session, size_us=SIZE_US), say), results)
         suite.against_the_limit_and_duckdb()
         suite.against_spark(settings.r0, SPARK_R0_BAR)
         if settings.full:
             suite.sweep_all()
             suite.against_spark(settings.r1, SPARK_R1_BAR)
-    results.environment["machine"]["load_after"] = list(os.getloadavg())
-    results.seconds = time.perf_counter() - began
     return results
 
 
 @dataclass(slots=True)
 class _Suite:
     settings: Settings
-    session: Session
     say: Say
-    folder: Path
+    steps: Steps
     results: Results
 
     # --- comparisons ----------------------------------------------------------------------------------------
@@ -118,7 +104,7 @@ class _Suite:
     def _sweep(self, name: str, points: Sequence[tuple[str, Dataset, int]], repeats: int = 1) -> list[Measurement]:
         self.say(f"sweep over {name}: {', '.join(value for value, _, _ in points)}")
         measurements = [Measurement(JOINFOLD, data, slide_us) for _, data, slide_us in points]
-        self._run_in_turn(measurements, repeats, UNCAPPED_SECONDS, keep_answers=False)
+        self.steps.run_in_turn(measurements, repeats, keep_answers=False)
         found = zip(points, measurements, strict=True)
         self.results.sweeps += [SweepPoint(name, value, measurement) for (value, _, _), measurement in found]
         return measurements
@@ -133,18 +119,9 @@ class _Suite:
         cap_seconds: float = UNCAPPED_SECONDS,
     ) -> list[Measurement]:
         measurements = [Measurement(engine, data, slide_us) for engine, slide_us in engines]
-        self._run_in_turn(measurements, repeats or self.settings.repeats, cap_seconds, keep_answers=True)
+        self.steps.run_in_turn(measurements, repeats or self.settings.repeats, cap_seconds)
         self.results.measurements += measurements
         return measurements
-
-    def _run_in_turn(
-        self, measurements: Sequence[Measurement], repeats: int, cap_seconds: float, keep_answers: bool
-    ) -> None:
-        for repeat in range(repeats):
-            for measurement in measurements:
-                folder = self._written(measurement.dataset)
-                run = run_engine(self.session, folder, measurement, SIZE_US, cap_seconds, keep_answers)
-                self._tell(measurement, run, f"run {repeat + 1} of {repeats}")
 
     def _recompute(
         self, engine: str, text: str, data: Dataset, last_us: int, slide_us: int = SLIDE_US, timed: bool = True
@@ -153,7 +130,7 @@ class _Suite:
         first = START_US + SIZE_US if timed else START_US + slide_us
         instants = range(first, last_us + 1, slide_us)[: DUCK_INSTANTS if timed else None]
         cap_seconds = self.settings.cap_seconds if timed else UNCAPPED_SECONDS
-        tables = DuckTables(self._written(data))
+        tables = DuckTables(self.steps.written(data))
         try:
             done = tables.recompute(text, instants, SIZE_US, cap_seconds)
         finally:
@@ -164,20 +141,5 @@ class _Suite:
         measurement = Measurement(engine, data, slide_us, [run], [done.answers])
         if timed:
             self.results.measurements.append(measurement)
-        self._tell(measurement, run, f"{len(done.seconds)} instants")
+        self.steps.tell(measurement, run, f"{len(done.seconds)} instants")
         return measurement
-
-    def _written(self, data: Dataset) -> Path:
-        """The folder of a dataset, written when it is first asked for."""
-        path = self.folder / f"{abs(hash(data)):x}"
-        if not path.exists():
-            self.say(f"writing {data}")
-            data.write(path)
-        return path
-
-    def _tell(self, measurement: Measurement, run: Run, which: str) -> None:
-        start = f", start {run.startup_seconds:.1f} s" if run.startup_seconds is not None else ""
-        capped = f", stopped after {run.seconds:.0f} s" if run.capped else ""
-        data = measurement.dataset
-        what = f"{measurement.engine}, {data.name}, slide {duration_text(measurement.slide_us).lower()}"
-        self.say(f"{what}, {which}: {run.rate.rows_per_second:,.0f} rows/s{start}{capped}")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from joinfold.errors import UsageError
 from joinfold.inprocess.driver import InProcess, Measures
-from joinfold.inprocess.frames import Rows, column_of
+from joinfold.inprocess.rows import Rows, column_of, kind_of
 from joinfold.logical.query import LogicalQuery, Source
 from joinfold.planner.folding import plan_fold
 from joinfold.planner.plan import PhysicalPlan
@@ -38,7 +38,7 @@ def run_in_process(
     rows_per_step: int | None = None,
     by_row: bool = False,
 ) -> InProcessRun:
-    """The answers over bounded tables, by the name of their stream.
+    """The answers over bounded tables, by the name of their stream or relation.
 
     ``rows_per_step`` rows are fed at a time, in order of event time; None feeds everything at once. With ``by_row`` the
     plan works on single rows, else on rows aggregated by cell, key and group.
@@ -46,20 +46,24 @@ def run_in_process(
     if rows_per_step is not None and rows_per_step < 1:
         raise UsageError(f"rows_per_step is {rows_per_step}", "give a number from 1 on, or None for all rows at once.")
     plan = plan_fold(query) if isinstance(query, LogicalQuery) else query
-    sources = {frame.input.source.name: frame.input.source for frame in plan.frames}
-    for name in sources:
+    for source in (input_.source for input_ in plan.query.inputs):
+        name, what = source.name, f"{kind_of(source)} '{source.name}'"
         if name not in data:
             has = f"there is data for: {', '.join(data)}." if data else "there is none at all."
-            raise UsageError(f"there is no data for stream '{name}'", has)
+            raise UsageError(f"there is no data for {what}", has)
         if not isinstance(data[name], pa.Table | pa.RecordBatch):
             kind = type(data[name]).__name__
-            raise UsageError(f"the data of stream '{name}' is a {kind}", "give a pyarrow Table or RecordBatch.")
+            raise UsageError(f"the data of {what} is a {kind}", "give a pyarrow Table or RecordBatch.")
+    streams = {frame.input.source.name: frame.input.source for frame in plan.frames}
+    tables = {name: rows for name, rows in data.items() if name not in streams}
     machine = InProcess(plan, by_row=by_row)
     if rows_per_step is None:
         machine.feed(data)
         return InProcessRun(machine.answer(to_the_end=True), machine.measures)
+    if tables:
+        machine.feed(tables)
     answers = []
-    for step in _steps(sources, data, rows_per_step):
+    for step in _steps(streams, data, rows_per_step):
         machine.feed(step)
         answers.append(machine.answer())
     answers.append(machine.answer(to_the_end=True))

@@ -16,14 +16,16 @@ import pyarrow as pa
 
 from joinfold.arrow import arrow_schema
 from joinfold.errors import UsageError
-from joinfold.inprocess.frames import Rows, frame_batch
+from joinfold.inprocess.frames import frame_batch
+from joinfold.inprocess.relations import Side, attached_sides
+from joinfold.inprocess.rows import Rows
 from joinfold.inprocess.selecting import answer_table
-from joinfold.operators.arrivals import at_arrivals, pack_arrivals
+from joinfold.operators.arrivals import at_arrivals
 from joinfold.operators.bucket import Bucket, Noted
 from joinfold.operators.buckets import open_bucket
+from joinfold.operators.chain import pack_for, pass_on
 from joinfold.operators.changes import changes
 from joinfold.operators.merge import merge, together
-from joinfold.operators.pack import pack
 from joinfold.planner.plan import PhysicalPlan
 
 
@@ -56,8 +58,14 @@ class InProcess:
         self.plan = plan
         self.by_row = by_row
         self.labels = tuple(range(buckets if plan.layout.is_distributed else 1))
-        self.folds: list[Bucket] = [open_bucket(plan.layout, number, plan.choice) for number in self.labels]
+        self.folds: list[Bucket] = [  # the buckets of the first fold of a chain, then those of the next
+            open_bucket(layout, number, choice)
+            for layout, choice in zip(plan.folds, plan.choices, strict=True)
+            for number in self.labels
+        ]
         self.measures = Measures()
+        self._tables: dict[str, Rows] = {}
+        self._sides: dict[int, tuple[Side, ...]] = {}
 
     @property
     def late(self) -> dict[str, int]:
@@ -70,26 +78,32 @@ class InProcess:
     def feed(self, data: Mapping[str, Rows]) -> list[list[tuple[int, pa.RecordBatch]]]:
         """Takes in a micro-batch, as rows by the name of their stream; streams that are not read are left alone.
 
+        The rows of a relation come with the first rows of a stream or before, all at once; later it may have none.
         Gives back the new entries of each bucket, with their inputs: what a durable state would have to store.
         """
-        blobs: list[list[bytes]] = [[] for _ in self.labels]
+        self._take_tables(data)
+        blobs: list[list[bytes]] = [[] for _ in self.folds]
         for place, frame in enumerate(self.plan.frames):
             rows = data.get(frame.input.source.name)
             if rows is not None and rows.num_rows:
-                batch = frame_batch(frame, rows)
-                for label, blob in self._packed(place, batch):
-                    blobs[label].append(blob)
+                batch = frame_batch(frame, rows, self._sides_of(place))
+                for fold, label, blob in self._packed(place, batch):
+                    blobs[fold * len(self.labels) + label].append(blob)
         names = {frame.input.source.name for frame in self.plan.frames} & data.keys()
         self.measures.rows += sum(data[name].num_rows for name in names)
         start = perf_counter()
         accepted = [fold.absorb(mine) for fold, mine in zip(self.folds, blobs, strict=True)]
+        for number, more in enumerate(self._make_views()):
+            accepted[number] += more
         self.measures.fold_seconds += perf_counter() - start
         return accepted
 
     def answer(self, to_the_end: bool = False) -> pa.Table:
         """What is final since the last answer, or all there is; columns and types are those of the query's schema."""
         start = perf_counter()
-        noted = [fold.answer(to_the_end) for fold in self.folds]
+        if to_the_end:
+            self._make_views(to_the_end)
+        noted = [fold.answer(to_the_end) for fold in self.folds[-len(self.labels) :]]
         self.measures.fold_seconds += perf_counter() - start
         self._weigh()
         finished = self._merged(noted)
@@ -97,13 +111,39 @@ class InProcess:
             return arrow_schema(self.plan.query.schema).empty_table()
         return answer_table(self.plan, finished)
 
-    def _packed(self, place: int, batch: pa.RecordBatch) -> list[tuple[int, bytes]]:
-        layout = self.plan.layout
+    def _take_tables(self, data: Mapping[str, Rows]) -> None:
+        for name in {input_.source.name for input_ in self.plan.query.inputs if input_.window is None} & data.keys():
+            if self._tables.setdefault(name, data[name]) is not data[name] and data[name].num_rows:
+                raise UsageError(f"relation '{name}' is there already, and more rows of it come", "give it once.")
+
+    def _sides_of(self, place: int) -> tuple[Side, ...]:
+        """What is attached to an input, made when its first rows come."""
+        frame = self.plan.frames[place]
+        if place not in self._sides:
+            for name in (relation.source.name for attached in frame.attached for relation in attached.relations):
+                if name not in self._tables:
+                    hint = "give them with the first rows of a stream, or before."
+                    raise UsageError(f"there are no rows of relation '{name}' yet", hint)
+            self._sides[place] = attached_sides(frame, self._tables)
+        return self._sides[place]
+
+    def _make_views(self, to_the_end: bool = False) -> list[list[tuple[int, pa.RecordBatch]]]:
+        """Lets all folds but the last answer, each into the view of a later one; the new entries of each bucket."""
+        each = len(self.labels)
+        accepted: list[list[tuple[int, pa.RecordBatch]]] = [[] for _ in self.folds]
+        for fold in range(len(self.plan.folds) - 1):
+            blobs: dict[int, list[bytes]] = {}
+            for label in self.labels:
+                noted = self.folds[fold * each + label].answer(to_the_end)
+                for reader, other, blob in pass_on(self.plan.folds, fold, label, self.labels, noted):
+                    blobs.setdefault(reader * each + other, []).append(blob)
+            for number, mine in blobs.items():
+                accepted[number] += self.folds[number].absorb(mine)
+        return accepted
+
+    def _packed(self, place: int, batch: pa.RecordBatch) -> list[tuple[int, int, bytes]]:
         start = perf_counter()
-        if layout.on_arrival:
-            packed = list(pack_arrivals(layout, place, self.labels, batch))
-        else:
-            packed = list(pack(layout, place, self.labels, batch, self.by_row))
+        packed = list(pack_for(self.plan.folds, place, self.labels, batch, self.by_row))
         self.measures.pack_seconds += perf_counter() - start
         return packed
 

@@ -5,6 +5,8 @@ with NULL for the others. Only the columns that order rows of one time (``o…``
 
     rows      •  •  •  •        filter ──▶  •  •   ──▶  evaluate ──▶ scatter      x  -  y  -
     keep      T  F  T  F
+
+Where relations are attached, they are computed for the matches in the same way.
 """
 
 from collections.abc import Mapping
@@ -16,56 +18,79 @@ import pyarrow as pa
 from joinfold.arrow import arrow_type
 from joinfold.columnar import Key, evaluate, is_true
 from joinfold.columnar.vector import Flags
-from joinfold.errors import EvaluationError, UsageError
+from joinfold.errors import EvaluationError
+from joinfold.inprocess.relations import Side, matched
+from joinfold.inprocess.rows import Rows, column_of
 from joinfold.logical.expressions import Column, Expression, walk
-from joinfold.logical.query import Source
 from joinfold.planner.plan import Frame
 from joinfold.types import DataType
 
-Rows: TypeAlias = pa.Table | pa.RecordBatch
 Columns: TypeAlias = Mapping[Key, pa.Array]
 
 _ORDER = "o"
 _AGGREGATED = ("x", "e", "c")  # numbers, extremes and conditions: what aggregates read
 
 
-def frame_batch(frame: Frame, rows: Rows) -> pa.RecordBatch:
-    """The frame of these rows; raises `UsageError` where they are not rows of the frame's stream."""
+def frame_batch(frame: Frame, rows: Rows, sides: tuple[Side, ...] = ()) -> pa.RecordBatch:
+    """The frame of these rows; raises `UsageError` where they are not rows of the frame's stream.
+
+    ``sides`` are the rows that are attached to it.
+    """
     alias, source = frame.input.alias, frame.input.source
     assert source.time is not None
-    expressions = [expression for _, expression in frame.columns] + ([] if frame.keep is None else [frame.keep])
-    read = {node.name for expression in expressions for node in walk(expression) if isinstance(node, Column)}
-    columns = {(alias, name): column_of(source, rows, name) for name in sorted(read)}
+    columns = {(alias, name): column_of(source, rows, name) for name in sorted(_columns_read(frame))}
     count = rows.num_rows
     found = {"ts": column_of(source, rows, source.time)}
     kept: Flags | None = None
     if frame.keep is not None:
         kept = is_true(frame.keep, columns, count)
         found["keep"] = pa.array(kept)
-    passing = columns if kept is None else {key: column.filter(pa.array(kept)) for key, column in columns.items()}
     for name, expression in frame.columns:
-        if kept is None or name.startswith(_ORDER):
+        if name.startswith(_ORDER):
             found[name] = _value(name, expression, columns, count)
-        else:
-            found[name] = _scattered(_value(name, expression, passing, int(np.count_nonzero(kept))), kept)
-    return pa.RecordBatch.from_pydict(found)
+    passing = Side(frozenset({alias}), columns, count)
+    if kept is not None:
+        passing = passing.take(np.flatnonzero(kept))
+    if frame.attached:
+        return _with_matches(frame, found, passing, np.ones(count, np.bool_) if kept is None else kept, sides)
+    for name, expression in frame.columns:
+        if not name.startswith(_ORDER):
+            values = _value(name, expression, passing.columns, passing.rows)
+            found[name] = values if kept is None else _scattered(values, kept)
+    return pa.RecordBatch.from_pydict(_in_order(frame, found))
 
 
-def column_of(source: Source, rows: Rows, name: str) -> pa.Array:
-    """A column of a stream's rows, in one piece and in the type that the stream has it in."""
-    if name not in rows.schema.names:
-        has = ", ".join(rows.schema.names)
-        raise UsageError(f"rows of stream '{source.name}' come without its column '{name}'", f"they have: {has}.")
-    column, type_ = rows.column(name), source.schema.type_of(name)
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    if type_.is_nested or column.type == arrow_type(type_):
-        return column
-    try:
-        return column.cast(arrow_type(type_))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        what = f"column '{name}' of stream '{source.name}' comes as {column.type}, which is not always {type_}"
-        raise UsageError(what, "cast it first.") from error
+def _with_matches(
+    frame: Frame, found: dict[str, pa.Array], passing: Side, kept: Flags, sides: tuple[Side, ...]
+) -> pa.RecordBatch:
+    """The frame with a row for every match, and one for every row of the stream that has none."""
+    origin, matches = matched(frame, passing, sides)
+    origin = np.flatnonzero(kept)[origin]
+    alone = np.setdiff1d(np.arange(len(kept)), origin)
+    rows = np.concatenate([origin, alone])
+    order = np.argsort(rows, kind="stable")
+    rows, is_match = rows[order], order < len(origin)
+    spread = {name: column.take(pa.array(rows)) for name, column in found.items()}
+    spread["first"] = pa.array(np.diff(rows, prepend=-1) != 0)
+    spread["matches"] = pa.array(is_match)
+    for name, expression in frame.columns:
+        if not name.startswith(_ORDER):
+            spread[name] = _scattered(_value(name, expression, matches.columns, matches.rows), is_match)
+    return pa.RecordBatch.from_pydict(_in_order(frame, spread))
+
+
+def _columns_read(frame: Frame) -> set[str]:
+    """The columns of the stream that its frame is made of."""
+    expressions = [expression for _, expression in frame.columns] + ([] if frame.keep is None else [frame.keep])
+    expressions += [*frame.matching, *(key.left for attachment in frame.attached for key in attachment.keys)]
+    nodes = (node for expression in expressions for node in walk(expression) if isinstance(node, Column))
+    return {node.name for node in nodes if node.input == frame.input.alias}
+
+
+def _in_order(frame: Frame, found: dict[str, pa.Array]) -> dict[str, pa.Array]:
+    """The columns of the plan last and in its order."""
+    planned = {name: found.pop(name) for name, _ in frame.columns}
+    return found | planned
 
 
 def _value(name: str, expression: Expression, columns: Columns, rows: int) -> pa.Array:

@@ -3,7 +3,7 @@
 A payload, a row of integers with the number of rows first and of double-doubles, is at a *place*: (key, group, code).
 An entry of the other input has a key and a range of codes, and needs for every group of that key the sum of the
 payloads in the range. ``segment_trees`` gives it in O(log n), whatever the number of payloads in the range, and takes
-payloads in and out in O(log n).
+payloads in and out in O(log n). Entries may come in any order, and are fastest in that of their places.
 
 Such a tree does not grow. All places are sorted anew, with those that are new among them, when an entry comes whose
 place is not there, and those that nobody needs any more are left away. This costs O(n), so it has to be seldom: entries
@@ -26,6 +26,7 @@ from joinfold.kernels.segment_trees import (
     find_leaves,
     merge_places,
     move_leaves,
+    sum_above,
     sum_nodes,
 )
 
@@ -79,8 +80,7 @@ class OrderStatistics:
         """
         kid, gid, code = readable_ids(kid), readable_ids(gid), readable(code, np.int64)
         self.groups = max(self.groups, int(gid.max(initial=-1)) + 1)
-        leaves = np.empty(kid.size, np.int64)
-        find_leaves(kid, gid, code, *self._index, leaves)
+        leaves = self._find(kid, gid, code)[1]
         self._waiting[leaves[leaves >= 0]] = 1
         is_new = leaves < 0
         if is_new.any():
@@ -97,24 +97,16 @@ class OrderStatistics:
         assert ints.shape == (len(kid), self._ints.shape[1]) and 3 * dds.shape[1] == 2 * self._dds.shape[1]
         kid, gid, code = readable_ids(kid), readable_ids(gid), readable(code, np.int64)
         ints, dds = readable(ints, np.int64), readable(dds, np.float64)
-        done = 0
-        while True:
-            done = change_leaves(
-                kid,
-                gid,
-                code,
-                ints,
-                dds,
-                sign,
-                *self._index,
-                *self._payloads,
-                self._usage,
-                self.largest_magnitude,
-                done,
-            )
-            if done == kid.size:
-                break
-            self.place(kid[done:], gid[done:], code[done:])
+        segments, leaves = self._find(kid, gid, code)
+        if leaves.min(initial=0) < 0:
+            self.place(kid, gid, code)
+            segments, leaves = self._find(kid, gid, code)
+        change_leaves(
+            segments, leaves, ints, dds, sign, self._first_leaf, *self._payloads, self._usage, self.largest_magnitude
+        )
+        sum_above(
+            segments, leaves, self._first_leaf, self._ints, self._dds, self.largest_magnitude, np.empty_like(leaves)
+        )
         if len(self._waiting) > max(FEW, SPARSE * int(self._usage[LIVE] + self._usage[WAITING])):
             self._sort_anew(NOWHERE, NOWHERE)
 
@@ -165,43 +157,46 @@ class OrderStatistics:
         """What is known of nodes and leaves: ints, dds, doubts, waiting."""
         return self._ints, self._dds, self._doubts, self._waiting
 
+    def _find(self, kid: Ids, gid: Ids, code: Integers) -> tuple[Integers, Integers]:
+        """Segments and leaves of places, −1 where there is none."""
+        segments, leaves = np.empty(kid.size, np.int64), np.empty(kid.size, np.int64)
+        find_leaves(kid, gid, code, *self._index, segments, leaves)
+        return segments, leaves
+
     def _groups_of(self, kid: Ids) -> int:
         """How many segments the keys have, and at least 1."""
         known = kid[kid < len(self._first_segment) - 1]
         return max(1, int((self._first_segment[known + 1] - self._first_segment[known]).sum()))
 
-    def _sort_anew(self, new_pairs: Integers, new_codes: Integers) -> None:
-        """Keep places with rows and those that wait, and have m new ones wait among them.
+    def _sort_anew(self, more_pairs: Integers, more_codes: Integers) -> None:
+        """Keep places with rows and those that wait, and have m more wait among them.
 
         Cost: O(keys + (I + F)·leaves + m·log m).
         """
-        node_of = _nodes_of_leaves(self._first_leaf)
-        kept = np.flatnonzero((self._ints[node_of, 0] != 0) | (self._waiting != 0))
-        new_pairs, new_codes = _ascending(new_pairs, new_codes)
-        old_pairs, old_codes = np.repeat(self._pairs, np.diff(self._first_leaf))[kept], self._codes[kept]
-        order = np.empty(len(kept) + len(new_pairs), np.int64)
-        merge_places(old_pairs, old_codes, new_pairs, new_codes, order)
-        pairs = np.concatenate([old_pairs, new_pairs])[order]
-        starts = np.flatnonzero(np.diff(pairs, prepend=-1))
-        keys = int(pairs[-1] >> 32) + 1 if len(pairs) else 0
-        self._pairs, self._codes = pairs[starts], np.concatenate([old_codes, new_codes])[order]
-        self._first_segment = np.searchsorted(self._pairs, np.arange(keys + 1) << 32)
-        self._first_leaf = np.append(starts, len(pairs))
-        before = self._payloads
-        self._allocate(len(pairs), self._ints.shape[1], self._doubts.shape[1] // 2)
-        move_leaves(
-            np.concatenate([kept, np.full(len(new_pairs), -1)])[order],
-            node_of,
-            *before,
-            _nodes_of_leaves(self._first_leaf),
-            *self._payloads,
+        more_pairs, more_codes = _ascending(more_pairs, more_codes)
+        pairs, first_leaf = np.empty((2, len(self._pairs) + len(more_pairs)), np.int64)
+        codes, leaf_of = np.empty((2, len(self._codes) + len(more_pairs)), np.int64)
+        segments, leaves = merge_places(
+            self._pairs,
+            self._first_leaf,
+            self._codes,
+            self._ints,
+            self._waiting,
+            more_pairs,
+            more_codes,
+            pairs,
+            first_leaf,
+            codes,
+            leaf_of,
         )
+        self._pairs, self._codes = pairs[:segments].copy(), codes[:leaves].copy()
+        old_first_leaf, self._first_leaf = self._first_leaf, np.append(first_leaf[:segments], leaves)
+        keys = int(self._pairs[-1] >> 32) + 1 if segments else 0
+        self._first_segment = np.searchsorted(self._pairs, np.arange(keys + 1) << 32)
+        before = old_first_leaf, *self._payloads
+        self._allocate(leaves, self._ints.shape[1], self._doubts.shape[1] // 2)
+        move_leaves(leaf_of[:leaves], *before, self._first_leaf, *self._payloads)
         sum_nodes(self._first_leaf, self._ints, self._dds, self.largest_magnitude)
-
-
-def _nodes_of_leaves(first_leaf: Integers) -> Integers:
-    """Where the leaves are among the nodes, int64[L]: n + i places behind 2·f, for leaf f + i of n. Cost: O(L)."""
-    return np.repeat(first_leaf[1:], np.diff(first_leaf)) + np.arange(first_leaf[-1])
 
 
 def _ascending(pairs: Integers, codes: Integers) -> tuple[Integers, Integers]:

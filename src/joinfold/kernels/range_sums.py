@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from joinfold.kernels.compiling import Doubles, Ids, Integers, kernel, part
 from joinfold.kernels.double_double import add_dd
-from joinfold.kernels.segment_trees import added, first_from
+from joinfold.kernels.segment_trees import LARGEST, first_from, first_near
 
 LOW_WORD = 0xFFFFFFFF
 
@@ -58,9 +58,10 @@ def sum_ranges(
     """Write the sums of leaves with codes from low to high, by entry and segment of its key, while there is room.
 
     The rows are those of ``RangeSums``; gives how many there are. Goes on from at int64[2], which is the entry and how
-    many segments of its key are done, and leaves there how far it came. Cost: O((I + F)·log L) for each segment.
+    many segments of its key are done, and leaves there how far it came. Cost: O((I + F)·log L) for each segment, less
+    where entries are in order, since a range is looked for near the one before.
     """
-    rows = 0
+    rows, last, last_begin, last_stop = 0, -1, 0, 0
     for entry in range(at[0], kid.size):
         key = kid[entry]
         if key + 1 < first_segment.size:
@@ -69,23 +70,20 @@ def sum_ranges(
                     at[0], at[1] = entry, segment - first_segment[key]
                     return rows
                 first, end = first_leaf[segment], first_leaf[segment + 1]
-                begin = first_from(codes, first, end, low[entry], False)
-                stop = first_from(codes, begin, end, high[entry], True)
-                if begin == stop:
-                    continue
-                _sum_leaves(
-                    ints,
-                    dds,
-                    2 * first,
-                    end - 2 * first + begin,
-                    end - 2 * first + stop,
-                    largest_magnitude,
-                    sum_ints,
-                    sum_dds,
-                    weights,
-                    rows,
-                )
+                if segment == last:
+                    begin = first_near(codes, first, end, last_begin, low[entry], False)
+                    stop = first_near(codes, begin, end, max(begin, last_stop), high[entry], True)
+                else:
+                    begin = first_from(codes, first, end, low[entry], False)
+                    stop = first_from(codes, begin, end, high[entry], True)
+                last, last_begin, last_stop = segment, begin, stop
+                node, stop_node = end - 2 * first + begin, end - 2 * first + stop
+                for column in range(ints.shape[1]):
+                    total, magnitude = _sum_ints(ints, 2 * first, node, stop_node, column)
+                    sum_ints[rows, column] = total
+                    largest_magnitude[column] = max(largest_magnitude[column], magnitude)
                 if sum_ints[rows, 0] != 0:
+                    _sum_dds(dds, 2 * first, node, stop_node, sum_dds, weights, rows)
                     delta[rows] = entry
                     group[rows] = pairs[segment] & LOW_WORD
                     rows += 1
@@ -95,22 +93,32 @@ def sum_ranges(
 
 
 @part
-def _sum_leaves(
-    ints: Integers,
-    dds: Doubles,
-    start: int,
-    node: int,
-    stop: int,
-    largest_magnitude: Integers,
-    sum_ints: Integers,
-    sum_dds: Doubles,
-    weights: Doubles,
-    row: int,
-) -> None:
-    """Write the sum of the leaves that are nodes ``node`` to ``stop`` − 1 into a row. Cost: O((I + F)·log leaves)."""
-    sum_ints[row] = 0
+def _sum_ints(ints: Integers, start: int, node: int, stop: int, column: int) -> tuple[int, int]:
+    """The sum of an integer over the leaves that are nodes ``node`` to ``stop`` − 1, and its magnitude.
+
+    The magnitude is ``LARGEST`` if the sum has wrapped around on its way. Whether a node stands alone is a toss of a
+    coin, which no processor foretells: so there is no branch, and those that do not are zeroed. Cost: O(log leaves).
+    """
+    total, wrapped = 0, 0
+    while node < stop:
+        first = ints[start + node, column] & -(node & 1)
+        after = total + first
+        wrapped |= (total ^ after) & (first ^ after)
+        last = ints[start + stop - 1, column] & -(stop & 1)
+        total = after + last
+        wrapped |= (after ^ total) & (last ^ total)
+        node = (node + 1) >> 1
+        stop >>= 1
+    return total, LARGEST if wrapped < 0 else max(abs(total), -(abs(total) + 1))
+
+
+@part
+def _sum_dds(dds: Doubles, start: int, node: int, stop: int, sum_dds: Doubles, weights: Doubles, row: int) -> None:
+    """Write the sums over the leaves that are nodes ``node`` to ``stop`` − 1 into a row. Cost: O(F·log leaves)."""
     sum_dds[row] = 0.0
     weights[row] = 0.0
+    if weights.shape[1] == 0:
+        return
     while node < stop:
         # Both ends in one loop, so that adding is written, and compiled, once.
         for alone in range(2):
@@ -119,26 +127,14 @@ def _sum_leaves(
             else:
                 taken, is_taken = stop - 1, stop & 1
             if is_taken:
-                _add_node(ints, dds, start + taken, largest_magnitude, sum_ints, sum_dds, weights, row)
+                _add_node(dds, start + taken, sum_dds, weights, row)
         node = (node + 1) >> 1
         stop >>= 1
 
 
 @part
-def _add_node(
-    ints: Integers,
-    dds: Doubles,
-    place: int,
-    largest_magnitude: Integers,
-    sum_ints: Integers,
-    sum_dds: Doubles,
-    weights: Doubles,
-    row: int,
-) -> None:
-    """Add a node to a row of sums. Cost: O(I + F)."""
-    for column in range(sum_ints.shape[1]):
-        sum_ints[row, column], magnitude = added(sum_ints[row, column], ints[place, column], 1)
-        largest_magnitude[column] = max(largest_magnitude[column], magnitude)
+def _add_node(dds: Doubles, place: int, sum_dds: Doubles, weights: Doubles, row: int) -> None:
+    """Add the double-doubles of a node to a row of sums. Cost: O(F)."""
     columns = weights.shape[1]
     for column in range(columns):
         hi, lo = 2 * column, 2 * column + 1

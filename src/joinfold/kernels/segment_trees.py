@@ -13,14 +13,20 @@ The payloads of one (key, group) are the leaves of a *segment*, by ascending cod
 Nothing is ever added to an inner node or taken from it. It is summed anew from its children, so it depends on the
 leaves of now and not on those that were, and what has left cannot have left rounding behind.
 
+Entries come in batches, best in the order of their places: then each is found near the one before it, and a node above
+several of them is summed once and not for each.
+
 Only in a leaf do entries come and go, those with one code. A leaf without rows is exactly zero. For any other it is
 noted how much rounding has in fact taken from its sums: its *doubts*. Sums that needed no rounding have none, however
 large they were.
 
+The nodes of all segments are in one array, those of a segment whose first leaf is f from 2·f on. So leaf l of a segment
+that ends before leaf e is at e + l, which is 2·f + n + (l − f).
+
 In all kernels: first_segment int64[K + 1] of every key; pairs int64[S], key and group of every segment, ascending;
-first_leaf int64[S + 1]; codes int64[L]; ints int64[2·L, I] and dds float64[2·L, 3·F] of nodes, where the segment whose
-first leaf is f begins at 2·f; dds has hi, lo of all columns, then the weights Σ|x|; doubts float64[L, 2·F] of all sums,
-then of all weights; waiting uint8[L]; usage int64[3] (leaves with rows, leaves that wait for some, doubtful sums).
+first_leaf int64[S + 1]; codes int64[L]; ints int64[2·L, I] and dds float64[2·L, 3·F] of nodes; dds has hi, lo of all
+columns, then the weights Σ|x|; doubts float64[L, 2·F] of all sums, then of all weights; waiting uint8[L]; usage
+int64[3] (leaves with rows, leaves that wait for some, doubtful sums).
 """
 
 import math
@@ -48,6 +54,25 @@ def first_from(values: Integers, begin: int, end: int, value: int, beyond: bool)
 
 
 @part
+def first_near(values: Integers, begin: int, end: int, near: int, value: int, beyond: bool) -> int:
+    """What ``first_from`` finds, looked for around a place from begin to end. Cost: O(log distance from there)."""
+    step = 1
+    if near < end and (values[near] < value or (beyond and values[near] == value)):
+        begin = near + 1
+        while near + step < end and (values[near + step] < value or (beyond and values[near + step] == value)):
+            begin = near + step + 1
+            step *= 2
+        end = min(end, near + step)
+    else:
+        end = near
+        while near - step >= begin and not (values[near - step] < value or (beyond and values[near - step] == value)):
+            end = near - step
+            step *= 2
+        begin = max(begin, near - step + 1)
+    return first_from(values, begin, end, value, beyond)
+
+
+@part
 def added(value: int, change: int, sign: int) -> tuple[int, int]:
     """value + sign·change, which wraps around, and its magnitude, ``LARGEST`` if it did. Cost: O(1)."""
     if sign > 0:
@@ -68,63 +93,120 @@ def find_leaves(
     pairs: Integers,
     first_leaf: Integers,
     codes: Integers,
-    found: Integers,
+    segments: Integers,
+    leaves: Integers,
 ) -> None:
-    """Write the leaf of each place, −1 if it has none, into found int64[n]. Cost: O(log L) for each."""
+    """Write segment and leaf of each place, −1 if it has none, into int64[n].
+
+    Cost: O(log L) for each; for places in order it is the logarithm of how many leaves are between them.
+    """
+    pair, segment, near = -1, -1, -1
     for entry in range(kid.size):
-        found[entry] = _find(first_segment, pairs, first_leaf, codes, kid[entry], gid[entry], code[entry])[1]
+        own = (kid[entry] << 32) | gid[entry]
+        if own != pair:
+            pair, segment = own, _find_segment(first_segment, pairs, kid[entry], own)
+            near = first_leaf[segment] if segment >= 0 else -1
+        segments[entry] = leaves[entry] = -1
+        if segment >= 0:
+            end = first_leaf[segment + 1]
+            near = first_near(codes, first_leaf[segment], end, near, code[entry], False)
+            if near < end and codes[near] == code[entry]:
+                segments[entry], leaves[entry] = segment, near
+
+
+@part
+def _find_segment(first_segment: Integers, pairs: Integers, key: int, pair: int) -> int:
+    """The segment of a key and a group; −1 if there is none. Cost: O(log of the key's groups)."""
+    if key + 1 >= first_segment.size:
+        return -1
+    end = first_segment[key + 1]
+    segment = first_from(pairs, first_segment[key], end, pair, False)
+    return segment if segment < end and pairs[segment] == pair else -1
 
 
 @kernel
-def merge_places(pairs: Integers, codes: Integers, more_pairs: Integers, more_codes: Integers, order: Integers) -> None:
-    """Merge two ascending lists of (pair, code): order int64[n + m] says where each is in the first, then the second.
+def merge_places(
+    pairs: Integers,
+    first_leaf: Integers,
+    codes: Integers,
+    ints: Integers,
+    waiting: Bytes,
+    more_pairs: Integers,
+    more_codes: Integers,
+    new_pairs: Integers,
+    new_first_leaf: Integers,
+    new_codes: Integers,
+    leaf_of: Integers,
+) -> tuple[int, int]:
+    """Merge leaves that have rows or wait for some with m more places, int64[m], ascending and not among them.
 
-    No place is in both. Cost: O(n + m).
+    Writes new_pairs, new_first_leaf int64[S + m] of segments, new_codes int64[L + m] of leaves and into leaf_of which
+    leaf each of them was, −1 if it is new. Gives how many segments and leaves there are. Cost: O(L + m).
     """
-    left, right = 0, 0
-    for place in range(order.size):
-        if left == pairs.size:
-            is_left = False
-        elif right == more_pairs.size or pairs[left] != more_pairs[right]:
-            is_left = right == more_pairs.size or pairs[left] < more_pairs[right]
+    segments, leaves, segment, leaf, more = 0, 0, 0, 0, 0
+    while leaf < codes.size or more < more_pairs.size:
+        is_leaf = leaf < codes.size
+        if is_leaf:
+            while leaf == first_leaf[segment + 1]:
+                segment += 1
+            if ints[first_leaf[segment + 1] + leaf, 0] == 0 and not waiting[leaf]:
+                leaf += 1
+                continue
+            if more < more_pairs.size:
+                is_same = pairs[segment] == more_pairs[more]
+                is_leaf = codes[leaf] < more_codes[more] if is_same else pairs[segment] < more_pairs[more]
+        pair = pairs[segment] if is_leaf else more_pairs[more]
+        if segments == 0 or new_pairs[segments - 1] != pair:
+            new_pairs[segments], new_first_leaf[segments] = pair, leaves
+            segments += 1
+        if is_leaf:
+            new_codes[leaves], leaf_of[leaves] = codes[leaf], leaf
+            leaf += 1
         else:
-            is_left = codes[left] < more_codes[right]
-        if is_left:
-            order[place] = left
-            left += 1
-        else:
-            order[place] = pairs.size + right
-            right += 1
+            new_codes[leaves], leaf_of[leaves] = more_codes[more], -1
+            more += 1
+        leaves += 1
+    return segments, leaves
 
 
 @kernel
 def move_leaves(
     leaf_of: Integers,
-    node_of: Integers,
+    first_leaf: Integers,
     ints: Integers,
     dds: Doubles,
     doubts: Doubles,
     waiting: Bytes,
-    new_node_of: Integers,
+    new_first_leaf: Integers,
     new_ints: Integers,
     new_dds: Doubles,
     new_doubts: Doubles,
     new_waiting: Bytes,
 ) -> None:
-    """Copy leaves: new leaf l was leaf_of[l], int64[L], or is empty and waits if that is −1.
+    """Copy leaves: new leaf l was leaf_of[l], ascending int64[L], or is empty and waits if that is −1.
 
-    Leaves have their nodes in node_of, new ones in new_node_of int64[L]. Cost: O(I + F) for each.
+    Cost: O(I + F) for each.
     """
-    for leaf in range(leaf_of.size):
-        old, to = leaf_of[leaf], new_node_of[leaf]
-        node = node_of[old] if old >= 0 else 0
-        for column in range(ints.shape[1]):
-            new_ints[to, column] = ints[node, column] if old >= 0 else 0
-        for column in range(dds.shape[1]):
-            new_dds[to, column] = dds[node, column] if old >= 0 else 0.0
-        for column in range(doubts.shape[1]):
-            new_doubts[leaf, column] = doubts[old, column] if old >= 0 else 0.0
-        new_waiting[leaf] = waiting[old] if old >= 0 else 1
+    segment = 0
+    for new_segment in range(new_first_leaf.size - 1):
+        for new_leaf in range(new_first_leaf[new_segment], new_first_leaf[new_segment + 1]):
+            leaf, to = leaf_of[new_leaf], new_first_leaf[new_segment + 1] + new_leaf
+            if leaf < 0:
+                new_ints[to] = 0
+                new_dds[to] = 0.0
+                new_doubts[new_leaf] = 0.0
+                new_waiting[new_leaf] = 1
+                continue
+            while leaf >= first_leaf[segment + 1]:
+                segment += 1
+            node = first_leaf[segment + 1] + leaf
+            for column in range(ints.shape[1]):
+                new_ints[to, column] = ints[node, column]
+            for column in range(dds.shape[1]):
+                new_dds[to, column] = dds[node, column]
+            for column in range(doubts.shape[1]):
+                new_doubts[new_leaf, column] = doubts[leaf, column]
+            new_waiting[new_leaf] = waiting[leaf]
 
 
 @kernel
@@ -138,74 +220,78 @@ def sum_nodes(first_leaf: Integers, ints: Integers, dds: Doubles, largest_magnit
 
 @kernel
 def change_leaves(
-    kid: Ids,
-    gid: Ids,
-    code: Integers,
+    segments: Integers,
+    leaves: Integers,
     entry_ints: Integers,
     entry_dds: Doubles,
     sign: int,
-    first_segment: Integers,
-    pairs: Integers,
     first_leaf: Integers,
-    codes: Integers,
     ints: Integers,
     dds: Doubles,
     doubts: Doubles,
     waiting: Bytes,
     usage: Integers,
     largest_magnitude: Integers,
-    done: int,
-) -> int:
-    """Add sign times the payloads int64[n, I], float64[n, 2·F] of the entries from ``done`` on to their leaves.
+) -> None:
+    """Add sign times the payloads int64[n, I], float64[n, 2·F] of entries to leaves int64[n] of segments int64[n].
 
-    Stops before an entry whose place has no leaf; gives how many are done. Cost: O((I + F)·log L) for each.
+    The nodes above them are left as they are. Cost: O(I + F) for each.
     """
-    for entry in range(done, kid.size):
-        segment, leaf = _find(first_segment, pairs, first_leaf, codes, kid[entry], gid[entry], code[entry])
-        if leaf < 0:
-            return entry
+    for entry in range(leaves.size):
+        leaf = leaves[entry]
+        node = first_leaf[segments[entry] + 1] + leaf
         if sign > 0 and waiting[leaf]:
             waiting[leaf] = 0
             usage[WAITING] -= 1
-        start = 2 * first_leaf[segment]
-        node = first_leaf[segment + 1] + leaf - start
-        had_rows = ints[start + node, 0] != 0
+        had_rows = ints[node, 0] != 0
         for column in range(ints.shape[1]):
-            ints[start + node, column], magnitude = added(ints[start + node, column], entry_ints[entry, column], sign)
+            ints[node, column], magnitude = added(ints[node, column], entry_ints[entry, column], sign)
             largest_magnitude[column] = max(largest_magnitude[column], magnitude)
-        has_rows = ints[start + node, 0] != 0
+        has_rows = ints[node, 0] != 0
         usage[LIVE] += has_rows - had_rows
         if not has_rows:
             for column in range(ints.shape[1]):
-                ints[start + node, column] = 0
+                ints[node, column] = 0
         for column in range(entry_dds.shape[1] // 2):
-            usage[DOUBTFUL] -= _is_doubtful(dds, doubts, start + node, leaf, column)
+            usage[DOUBTFUL] -= _is_doubtful(dds, doubts, node, leaf, column)
             if has_rows:
-                _change_sum(entry_dds, entry, sign, dds, doubts, start + node, leaf, column)
-                usage[DOUBTFUL] += _is_doubtful(dds, doubts, start + node, leaf, column)
+                _change_sum(entry_dds, entry, sign, dds, doubts, node, leaf, column)
+                usage[DOUBTFUL] += _is_doubtful(dds, doubts, node, leaf, column)
         if not has_rows:
-            dds[start + node] = 0.0
+            dds[node] = 0.0
             doubts[leaf] = 0.0
-        while node > 1:
-            node >>= 1
-            _sum_children(ints, dds, largest_magnitude, start, node)
-    return kid.size
 
 
-@part
-def _find(
-    first_segment: Integers, pairs: Integers, first_leaf: Integers, codes: Integers, key: int, group: int, code: int
-) -> tuple[int, int]:
-    """Segment and leaf of a place; the leaf is −1 if there is none. Cost: O(log L)."""
-    if key + 1 >= first_segment.size:
-        return -1, -1
-    pair, last = (key << 32) | group, first_segment[key + 1]
-    segment = first_from(pairs, first_segment[key], last, pair, False)
-    if segment == last or pairs[segment] != pair:
-        return -1, -1
-    end = first_leaf[segment + 1]
-    leaf = first_from(codes, first_leaf[segment], end, code, False)
-    return segment, leaf if leaf < end and codes[leaf] == code else -1
+@kernel
+def sum_above(
+    segments: Integers,
+    leaves: Integers,
+    first_leaf: Integers,
+    ints: Integers,
+    dds: Doubles,
+    largest_magnitude: Integers,
+    nodes: Integers,
+) -> None:
+    """Sum the nodes above leaves int64[n] of segments int64[n] anew, level by level; nodes int64[n] is room for one.
+
+    Where leaves are on two levels a node may be summed before one of its children is. Then it comes again, a level up.
+    Cost: O((I + F)·log L) for each leaf, and less for neighbours, which have most of these nodes in common.
+    """
+    begin = 0
+    while begin < leaves.size:
+        segment, count = segments[begin], 0
+        start, end = 2 * first_leaf[segment], first_leaf[segment + 1]
+        while begin < leaves.size and segments[begin] == segment:
+            nodes[count] = end + leaves[begin] - start
+            begin, count = begin + 1, count + 1
+        while count > 0:
+            below, count = count, 0
+            for place in range(below):
+                parent = nodes[place] >> 1
+                if parent > 0 and (count == 0 or nodes[count - 1] != parent):
+                    _sum_children(ints, dds, largest_magnitude, start, parent)
+                    nodes[count] = parent
+                    count += 1
 
 
 @part

@@ -16,17 +16,17 @@ from rich.console import Console
 
 from joinfold.arrow import arrow_schema
 from joinfold.errors import RunError, UsageError
-from joinfold.live.columns import default_time, parquet_schema
+from joinfold.live.columns import default_time
 from joinfold.live.interrupts import Interrupts, errors_to
 from joinfold.live.report import Tally, summary_line
 from joinfold.live.rows import Print, RowPrinter
-from joinfold.live.specs import absolute, schema_of_stream
+from joinfold.live.specs import absolute, schema_of_stream, schema_of_table
 from joinfold.live.status import status
 from joinfold.live.watch import watch
 from joinfold.planner.forcing import Plan
 from joinfold.query import Query
 from joinfold.runtime.failures import clear_errors
-from joinfold.runtime.sources import NamedStream, open_stream, read_table
+from joinfold.runtime.sources import FileTable, NamedStream, open_stream, read_table
 from joinfold.session import Session, schema_of
 from joinfold.timetext import duration_us
 
@@ -39,7 +39,7 @@ class RunSettings:
 
     query: str
     streams: dict[str, NamedStream]
-    tables: dict[str, str]
+    tables: dict[str, FileTable]
     times: dict[str, str]
     delays: dict[str, str]
     sink: str = "console"
@@ -64,7 +64,7 @@ class RunSettings:
 
 def run(settings: RunSettings, console: Console, print_line: Print) -> None:
     """Runs a query until it ends or is stopped: answers go to ``print_line``, all else to the console."""
-    query = _bound(settings, Session(), schema_of_stream, parquet_schema)
+    query = _bound(settings, Session(), schema_of_stream, schema_of_table)
     query.plan  # noqa: B018 - planning now, so that a refusal does not wait for Spark
     with Interrupts() as interrupts, _checkpoint(settings, console) as checkpoint, _spark_log() as log:
         _require_output_of(checkpoint, settings.output)
@@ -75,9 +75,7 @@ def run(settings: RunSettings, console: Console, print_line: Print) -> None:
                 spark = session.spark
             interrupts.take()
             spark.conf.set("spark.sql.session.timeZone", "UTC")
-            query = _bound(
-                settings, session, lambda it: open_stream(spark, it), lambda path: read_table(spark, absolute(path))
-            )
+            query = _bound(settings, session, lambda it: open_stream(spark, it), lambda it: read_table(spark, it))
             began = time.monotonic()
             tally = _watched(query, settings, checkpoint, interrupts, console, print_line)
         console.print(summary_line(tally, time.monotonic() - began), highlight=False, soft_wrap=True)
@@ -87,15 +85,15 @@ def run(settings: RunSettings, console: Console, print_line: Print) -> None:
 
 
 def _bound(
-    settings: RunSettings, session: Session, stream: Callable[[NamedStream], Any], table: Callable[[str], Any]
+    settings: RunSettings, session: Session, stream: Callable[[NamedStream], Any], table: Callable[[FileTable], Any]
 ) -> Query:
     """The query over what ``stream`` and ``table`` make of the names: schemas, or DataFrames."""
     for name, source in settings.streams.items():
         data = stream(source)
         time_ = settings.times.get(name) or default_time(schema_of(data))
         session.stream(name, data, time=time_, delay=settings.delays.get(name, "0 seconds"))
-    for name, path in settings.tables.items():
-        session.table(name, table(path))
+    for name, files in settings.tables.items():
+        session.table(name, table(files))
     return session.sql(settings.query, settings.plan)
 
 

@@ -1,21 +1,24 @@
-"""Streams in a line of text, as the command line takes them.
+"""Streams and tables in a line of text, as the command line takes them.
 
 parquet:PATH   csv:PATH   json:PATH     a folder in which files appear
 PATH                                    the same, the format told by the ending of its files
 rate:100                                rows per second, with columns timestamp and value
 socket:localhost:9999                   lines from a server
+
+A table is read as a whole, from a file or a folder, in one of the formats of files.
 """
 
 import os
 
 from joinfold.errors import UsageError
 from joinfold.live.columns import parquet_schema, visible_files
-from joinfold.runtime.sources import LINES, RATE, FileStream, NamedStream, RateStream, SocketStream
+from joinfold.runtime.sources import LINES, RATE, FileStream, FileTable, NamedStream, RateStream, SocketStream
 from joinfold.types import Schema
 
 FORMATS = ("parquet", "csv", "json")
 _ENDINGS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
 _WAYS = "a folder, parquet:PATH, csv:PATH, json:PATH, rate:ROWS_PER_SECOND or socket:HOST:PORT"
+_TABLES = "a file or folder, parquet:PATH, csv:PATH or json:PATH"
 
 
 def named_stream(name: str, text: str, schema: Schema | None) -> NamedStream:
@@ -32,11 +35,23 @@ def named_stream(name: str, text: str, schema: Schema | None) -> NamedStream:
                 raise UsageError(f"'{text}' of stream '{name}' names no server", "write it as socket:HOST:PORT.")
             return SocketStream(host, _whole_number(name, port, "the port"), schema)
         case "parquet" | "csv" | "json":
-            return _files(name, kind, rest, schema)
+            return FileStream(kind, _data_path(f"stream '{name}'", name, kind, rest, schema), schema)
         case _:
             if not os.path.exists(text):
                 raise UsageError(f"stream '{name}': there is no folder '{text}'", f"a stream is {_WAYS}.")
-            return _files(name, _format_of(name, text), text, schema)
+            format_ = _format_of(f"stream '{name}'", text)
+            return FileStream(format_, _data_path(f"stream '{name}'", name, format_, text, schema), schema)
+
+
+def named_table(name: str, text: str, schema: Schema | None) -> FileTable:
+    """The table that a text names; the schema is the one given beside it."""
+    what = f"table '{name}'"
+    kind, _, path = text.partition(":")
+    path = path if kind in FORMATS else text
+    if not os.path.exists(path) and not (kind in FORMATS and "://" in path):
+        raise UsageError(f"{what}: there is no file or folder '{path}'", f"a table is {_TABLES}.")
+    format_ = kind if kind in FORMATS else _format_of(what, path)
+    return FileTable(format_, _data_path(what, name, format_, path, schema), schema)
 
 
 def schema_of_stream(source: NamedStream) -> Schema:
@@ -50,31 +65,37 @@ def schema_of_stream(source: NamedStream) -> Schema:
             return schema or parquet_schema(path)
 
 
+def schema_of_table(table: FileTable) -> Schema:
+    """The columns of a table, known before Spark has started."""
+    return table.schema or parquet_schema(table.path)
+
+
 def absolute(path: str) -> str:
     """A path that does not depend on where a process was started; one with a scheme, such as s3://, is as it is."""
     return path if "://" in path else os.path.abspath(path)
 
 
-def _files(name: str, format_: str, path: str, schema: Schema | None) -> FileStream:
+def _data_path(what: str, name: str, format_: str, path: str, schema: Schema | None) -> str:
+    """Where files are whose columns are known."""
     if "://" in path and schema is not None:
-        return FileStream(format_, path, schema)
+        return path
     if not os.path.exists(path):
-        raise UsageError(f"stream '{name}': there is no folder '{path}'")
+        raise UsageError(f"{what}: there is no folder '{path}'")
     if schema is None and format_ != "parquet":
         hint = f'give them: --schema "{name}=location STRING, ts TIMESTAMP".'
-        raise UsageError(f"stream '{name}': {format_.upper()} files do not tell the types of their columns", hint)
+        raise UsageError(f"{what}: {format_.upper()} files do not tell the types of their columns", hint)
     if schema is None and not visible_files(path):
         hint = f'give them, --schema "{name}=location STRING, ts TIMESTAMP", or put a file there first.'
-        raise UsageError(f"stream '{name}': the folder '{path}' has no file to take its columns from", hint)
-    return FileStream(format_, absolute(path), schema)
+        raise UsageError(f"{what}: the folder '{path}' has no file to take its columns from", hint)
+    return absolute(path)
 
 
-def _format_of(name: str, path: str) -> str:
+def _format_of(what: str, path: str) -> str:
     endings = [suffix for file in visible_files(path) for suffix in reversed(file.suffixes)]
     found = [_ENDINGS[ending] for ending in endings if ending in _ENDINGS]
     if not found:
         hint = f"say which: {', '.join(f'{format_}:{path}' for format_ in FORMATS)}."
-        raise UsageError(f"stream '{name}': no file in '{path}' tells its format by its ending", hint)
+        raise UsageError(f"{what}: no file in '{path}' tells its format by its ending", hint)
     return found[0]
 
 

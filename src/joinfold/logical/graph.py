@@ -9,6 +9,7 @@ Conjuncts that read two or more inputs are sorted, each into one kind:
 * everything else is *residual* and has to look at the whole combination.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -110,13 +111,18 @@ class JoinGraph:
         """A key class with a member in every input: the join then folds in one stage."""
         return next((key for key in self.keys if key.inputs == frozenset(self.inputs)), None)
 
-    @cached_property
+    @property
     def is_acyclic(self) -> bool:
-        """Whether the equi-join is α-acyclic (GYO): a join tree exists.
+        """Whether the equi-join is α-acyclic."""
+        return not self.cycle
+
+    @cached_property
+    def cycle(self) -> tuple[str, ...]:
+        """The inputs whose keys go round in a cycle, by the reduction of Graham, Yu and Özsoyoğlu.
 
         Repeatedly drop key classes that only one input has, and inputs whose keys another input all has.
         """
-        edges = {alias: {i for i, key in enumerate(self.keys) if alias in key.inputs} for alias in self.inputs}
+        edges = {alias: set(keys) for alias, keys in zip(self.inputs, self._classes, strict=True)}
         shrinking = True
         while shrinking and len(edges) > 1:
             shrinking = False
@@ -130,7 +136,41 @@ class JoinGraph:
                     del edges[alias]
                     shrinking = True
                     break
-        return len(edges) <= 1
+        return tuple(edges) if len(edges) > 1 else ()
+
+    @cached_property
+    def tree(self) -> tuple[tuple[str, str], ...] | None:
+        """The neighbours in a join tree, two by two; None if keys do not join all inputs, or in a cycle."""
+        above = join_tree(self._classes, 0)
+        if above is None:
+            return None
+        return tuple((self.inputs[upper], self.inputs[place]) for place, upper in above.items() if place)
+
+    @property
+    def _classes(self) -> list[frozenset[int]]:
+        """The key classes of each input, by their numbers."""
+        return [frozenset(i for i, key in enumerate(self.keys) if alias in key.inputs) for alias in self.inputs]
+
+
+def join_tree(classes: Sequence[frozenset[int]], root: int) -> dict[int, int] | None:
+    """For every input the one that it hangs below in a join tree, the root first and below itself; None without one.
+
+    In a join tree the inputs that have a key class hang together. Of all trees this one has the most key classes on its
+    branches. It is a join tree if and only if every class is there once less than there are inputs that have it. Inputs
+    hang as high as they can.
+    """
+    above = {root: root}
+    shared = 0
+    while len(above) < len(classes):
+        pairs = [(upper, place) for place in range(len(classes)) if place not in above for upper in above]
+        upper, place = max(pairs, key=lambda pair: len(classes[pair[0]] & classes[pair[1]]))
+        on_branch = len(classes[upper] & classes[place])
+        if not on_branch:
+            return None
+        above[place] = upper
+        shared += on_branch
+    wanted = sum(map(len, classes)) - len(frozenset().union(*classes))
+    return above if shared == wanted else None
 
 
 def _sides(part: Expression) -> tuple[Expression, str, Expression]:

@@ -102,10 +102,21 @@ def _join_tree(graph: JoinGraph, inputs: tuple[Tree, ...]) -> Tree:
         for part in graph.inequalities
     ]
     facts += [Tree("residual " + expression_text(part)) for part in graph.residual]
+    if graph.keys and any(len(key.inputs) < len(inputs) for key in graph.keys):
+        facts.append(Tree(_shape_text(graph)))
     return Tree(
         f"join of {len(inputs)} inputs, {shape}" if graph.keys else "join without an equality",
         (*facts, *inputs),
     )
+
+
+def _shape_text(graph: JoinGraph) -> str:
+    """The join tree of keys that differ, or why there is none."""
+    if graph.tree is not None:
+        return "join tree: " + ", ".join(f"{upper} ─ {lower}" for upper, lower in graph.tree)
+    if graph.cycle:
+        return f"no join tree: the keys of {', '.join(graph.cycle)} form a cycle"
+    return "no join tree: equalities do not connect all inputs"
 
 
 def _input_tree(query: LogicalQuery, input_: Input) -> Tree:

@@ -1,9 +1,9 @@
 """FOLD for EMIT ON ARRIVAL: one answer for every row, in the order of rows.
 
-Every bucket gets the *arrivals* of all rows: time, input, the values that order rows of one time, and which bucket has
-the row, if any has. So all buckets go through the same sequence of rows; each lets its own rows enter, lets rows leave
-that have become too old, and notes its groups at every row. Entries are single rows here, found by their number in the
-batch that brought them.
+Every bucket gets the *arrivals* of all rows: time, input, and the values that order rows of one time. So all buckets go
+through the same sequence of rows; each lets its own rows enter, lets rows leave that have become too old, and notes its
+groups at every row. Entries are single rows here, found by their number in the batch that brought them. A row has as
+many of them as it has matches in relations, all in one bucket or in several.
 """
 
 import os
@@ -28,8 +28,7 @@ from joinfold.operators.values import order_codes
 from joinfold.window import Continuous
 
 ARRIVALS = 1000  # entries of input i are stored under i, its arrivals under ARRIVALS + i
-NONE, ALL = -1, -2  # the buckets of a row that no bucket has, and of one that all have
-Arrival = tuple[int, int, int, int, int]  # time, input, batch, row, bucket
+Arrival = tuple[int, int, int, int]  # time, input, batch, row
 
 
 class ArrivalFold(Fold):
@@ -73,9 +72,11 @@ class ArrivalFold(Fold):
             self.waiting[place - ARRIVALS].append(batch)
             return
         entries = self._read(place, batch)
-        names = zip(batch.column("batch").to_pylist(), batch.column("row").to_pylist(), strict=True)
-        for at, name in enumerate(names):
-            self.rows[name] = (place, entries.part(np.array([at])))
+        found: dict[tuple[int, int], list[int]] = {}
+        for at, name in enumerate(zip(batch.column("batch").to_pylist(), batch.column("row").to_pylist(), strict=True)):
+            found.setdefault(name, []).append(at)
+        for name, places in found.items():
+            self.rows[name] = (place, entries.part(np.array(places)))
 
     def renew(self, keep_labels: bool = False) -> None:
         """Makes what is live anew from the rows that wait and those that are inside."""
@@ -122,10 +123,10 @@ class ArrivalFold(Fold):
             assert moment.applied is not None
             self.note(before, moment.applied)
         places: list[tuple[int, int]] = []
-        for position, (ts, place, batch, row, bucket) in enumerate(arrivals):
+        for position, (ts, place, batch, row) in enumerate(arrivals):
             moment.applied = ts
             self._let_out(ts)
-            if bucket in (self.number, ALL):
+            if (batch, row) in self.rows:
                 self._let_in(place, self.rows.pop((batch, row))[1], ts)
             number = places[-1][1] + 1 if places and places[-1][0] == ts else 1
             places.append((ts, number))
@@ -153,8 +154,8 @@ class ArrivalFold(Fold):
             due = np.asarray(table.column("cell").to_numpy()) < until
             self.waiting[place] = table.filter(pa.array(~due)).to_batches()
             final = _ordered(table.filter(pa.array(due)))
-            columns = [final.column(name).to_pylist() for name in ("cell", "batch", "row", "bucket")]
-            found += [(ts, place, batch, row, bucket) for ts, batch, row, bucket in zip(*columns, strict=True)]
+            columns = [final.column(name).to_pylist() for name in ("cell", "batch", "row")]
+            found += [(ts, place, batch, row) for ts, batch, row in zip(*columns, strict=True)]
         order = sorted(range(len(found)), key=lambda at: found[at][:2])  # stable: values are in order already
         return [found[at] for at in order]
 
@@ -198,25 +199,28 @@ def pack_arrivals(
     """The blobs of a batch of rows: to every bucket its own rows as entries, and the arrivals of all."""
     rows = cut(layout, place, batch)
     chosen = np.flatnonzero(rows.chosen)
+    first = np.ones(len(rows.ts), np.bool_) if rows.first is None else rows.first
+    row_of = np.cumsum(first) - 1
     token = int.from_bytes(os.urandom(7), "little")
     entries = aggregate(layout.inputs[place], rows.batch.take(pa.array(chosen)), rows.cells[chosen], single=True)
     entries = entries.append_column("batch", pa.array(np.full(len(chosen), token)))
-    entries = entries.append_column("row", pa.array(chosen))
-    bucket = np.full(len(rows.ts), NONE)
-    bucket[chosen] = ALL if layout.is_replicated(place) else bucket_of(layout, place, entries, len(labels))
+    entries = entries.append_column("row", pa.array(row_of[chosen]))
+    arrived = int(np.count_nonzero(first))
     columns: dict[str, Any] = {
-        "cell": pa.array(rows.ts),
-        "batch": pa.array(np.full(len(rows.ts), token)),
-        "row": pa.array(np.arange(len(rows.ts))),
-        "bucket": pa.array(bucket),
-        "keep": pa.array(rows.kept),
+        "cell": pa.array(rows.ts[first]),
+        "batch": pa.array(np.full(arrived, token)),
+        "row": pa.array(np.arange(arrived)),
+        "keep": pa.array(rows.kept[first]),
     }
-    columns |= {name: rows.batch.column(name) for name in batch.schema.names if name.startswith("o")}
-    facts = {"place": place, "rows": batch.num_rows, "largest_us": rows.largest_us, "timeless": rows.timeless}
+    ordering = [name for name in batch.schema.names if name.startswith("o")]
+    columns |= {name: rows.batch.column(name).filter(pa.array(first)) for name in ordering}
+    facts = {"place": place, "rows": rows.rows, "largest_us": rows.largest_us, "timeless": rows.timeless}
     arrivals = encode(pa.RecordBatch.from_pydict(columns), facts | {"arrivals": True})
+    is_replicated = layout.is_replicated(place)
+    bucket = np.zeros(len(chosen), np.int64) if is_replicated else bucket_of(layout, place, entries, len(labels))
     for number, label in enumerate(labels):
-        mine = np.isin(bucket[chosen], (number, ALL))
-        yield label, encode(entries.filter(pa.array(mine)), {"place": place})
+        mine = entries if is_replicated else entries.filter(pa.array(bucket == number))
+        yield label, encode(mine, {"place": place})
         yield label, arrivals
 
 

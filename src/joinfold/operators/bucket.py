@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from joinfold.operators.choice import FoldChoice
 from joinfold.operators.codec import decode
-from joinfold.operators.compaction import added_up
+from joinfold.operators.compaction import added_up, latest
 from joinfold.operators.entries import Integers
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.timeline import BEGINNING, Clock, Occupancy
@@ -100,37 +100,45 @@ class Bucket(ABC):
         accepted = []
         self.rows_read = [0] * self.layout.streams
         for batch, pulse in decoded:
-            place = pulse["place"]
-            self.rows_read[place] += pulse["rows"]
-            in_time = self.in_time(place, cells_of(batch), watermark)
+            feed = pulse["feed"]
+            place = self.layout.place_of(feed)
+            if feed >= self.layout.streams:  # a view: its rows are of instants that are answered
+                assert place is not None
+                accepted += [(place, batch)] if batch.num_rows else []
+                continue
+            self.rows_read[feed] += pulse["rows"]
+            seen = np.array(pulse["cells"], np.int64)
+            self.moment.occupancy.add(feed, seen[self.in_time(feed, seen, watermark)])
+            if place is None:  # another fold has its entries
+                continue
+            in_time = self.in_time(feed, cells_of(batch), watermark)
             keyless = np.array(pulse["keyless_cells"], np.int64)
             counts = np.array(pulse["keyless_counts"], np.int64)
-            if self.is_first or not self.layout.is_replicated(place):  # all buckets have what is replicated
-                self.moment.late[place] += int(batch.column("i0").to_numpy()[~in_time].sum())
+            counts_entries = self.is_first or not self.layout.is_replicated(place)  # all have what is replicated
+            if counts_entries and pulse["counts_entries"]:  # else the pulse counts all rows
+                self.moment.late[feed] += int(batch.column("i0").to_numpy()[~in_time].sum())
             if self.is_first:  # every bucket knows of these rows; one counts them
-                self.moment.late[place] += pulse["timeless"]
-                self.moment.late[place] += int(counts[~self.in_time(place, keyless, watermark)].sum())
-            seen = np.array(pulse["cells"], np.int64)
-            self.moment.occupancy.add(place, seen[self.in_time(place, seen, watermark)])
+                self.moment.late[feed] += pulse["timeless"]
+                self.moment.late[feed] += int(counts[~self.in_time(feed, keyless, watermark)].sum())
             if in_time.any():
                 accepted.append((place, batch if in_time.all() else batch.filter(pa.array(in_time))))
         for _, pulse in decoded:
-            if pulse["largest_us"] is not None:
-                self.moment.clock.see(pulse["place"], pulse["largest_us"])
+            if pulse.get("largest_us") is not None:
+                self.moment.clock.see(pulse["feed"], pulse["largest_us"])
         for place, batch in accepted:
             self.receive(place, batch)
         return accepted
 
-    def in_time(self, place: int, cells: Integers, watermark: int | None) -> NDArray[np.bool_]:
+    def in_time(self, stream: int, cells: Integers, watermark: int | None) -> NDArray[np.bool_]:
         """Which cells are not late."""
         if watermark is None:
             return np.ones(len(cells), np.bool_)
-        return self.due(place, cells) > watermark
+        return self.due(stream, cells) > watermark
 
-    def due(self, place: int, cells: Integers) -> Integers:
+    def due(self, stream: int, cells: Integers) -> Integers:
         """The watermark from which on rows of these cells are late."""
         timeline = self.layout.timeline
-        return timeline.due(place, cells) if timeline.on_trigger else timeline.first_instant(place, cells)
+        return timeline.due(stream, cells) if timeline.on_trigger else timeline.first_instant(stream, cells)
 
     def receive(self, place: int, batch: pa.RecordBatch) -> None:
         """Takes in entries that are new."""
@@ -156,8 +164,10 @@ class Bucket(ABC):
         """Stored entries of cells before this one have entered for good: nothing depends on their cells any more."""
         return BEGINNING
 
-    def compacted(self, place: int, entries: pa.RecordBatch) -> pa.RecordBatch:
-        """Stored entries in as few as say the same."""
+    def compacted(self, place: int, entries: pa.RecordBatch, are_all: bool) -> pa.RecordBatch:
+        """Stored entries, all of an input or its latest, in as few as say the same."""
+        if place in self.layout.views:
+            return latest(self.layout.inputs[place], entries, keep_gone=not are_all)
         if self.layout.on_arrival:  # every row is there by itself
             return entries
         return added_up(self.layout.inputs[place], entries, self.alike_before(place))

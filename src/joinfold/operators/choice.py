@@ -45,15 +45,17 @@ class FoldChoice:
         places, combining = range(len(layout.inputs)), layout.combining
         enumerated = TREE if combining.ranges or not layout.bucket_classes else HASH
         index = SUMS if can_sum(layout) else enumerated
-        return FoldChoice("ic", frozenset(places), (index,) * len(places), tuple(places), can_fuse(layout))
+        early = () if layout.views and layout.extremes else places  # extremes are counted, combination by combination
+        return FoldChoice("ic", frozenset(early), (index,) * len(places), tuple(places), can_fuse(layout))
 
 
 def can_fuse(layout: FoldLayout) -> bool:
     """Whether aggregation sets by key answer the query: equal keys are all that joins, and every input has them.
 
-    With more than two inputs: no extremes, no floating sums, groups of two inputs at most.
+    With more than two inputs: no extremes, no floating sums, groups of two inputs at most. Nobody knows when the rows
+    of a view will leave, so their extremes cannot be charged.
     """
-    if layout.combining or layout.is_plain:
+    if layout.combining or layout.is_plain or (layout.views and layout.extremes):
         return False
     if len(layout.inputs) == 2:
         return True

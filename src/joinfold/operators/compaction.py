@@ -6,6 +6,8 @@ once they have entered, its cells are all alike.
     cells of [UNBOUNDED]     0   1   2   3 | 4   5         | is where the window ends now
     entries of a key         ▪▪  ▪   ▪   ▪ | ▪▪  ▪
     made fewer                           ▪ | ▪   ▪         under the last cell that has entered
+
+Of a view only the last row of a group counts.
 """
 
 import numpy as np
@@ -15,6 +17,19 @@ from joinfold.kernels import double_double
 from joinfold.kernels.grouping import group_rows, sum_dds, sum_ints
 from joinfold.operators.layout import InputLayout
 from joinfold.operators.values import extreme_of, identity_codes
+
+
+def latest(side: InputLayout, entries: pa.RecordBatch, keep_gone: bool) -> pa.RecordBatch:
+    """The last row of each group of a view, whose rows are in order; ``keep_gone``: also of groups that are gone.
+
+    Those may be left away only where no earlier row is left behind.
+    """
+    codes = [code for name in side.identity for code in identity_codes(entries.column(name))]
+    newest_first = np.arange(entries.num_rows)[::-1]
+    _, first_row = group_rows(np.stack(codes)[:, ::-1])
+    last = np.sort(newest_first[first_row])
+    rows = entries.take(pa.array(last))
+    return rows if keep_gone else rows.filter(pa.array(rows.column("i0").to_numpy() > 0))
 
 
 def added_up(side: InputLayout, entries: pa.RecordBatch, alike_before: int) -> pa.RecordBatch:

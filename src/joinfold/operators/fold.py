@@ -17,6 +17,7 @@ from joinfold.operators.labels import GapUsedUp
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.live import Live
 from joinfold.operators.matched import Matched
+from joinfold.operators.standing import Standing
 from joinfold.operators.timeline import BEGINNING, END
 from joinfold.window import Landmark
 
@@ -28,6 +29,7 @@ class Fold(Bucket):
         super().__init__(layout, number, choice)
         self.live = Live(layout, self.choice)
         self.cells = [Cells() for _ in layout.inputs]
+        self.standing = {place: Standing() for place in layout.views}
         self.contents: list[tuple[int, int]] = [(BEGINNING, BEGINNING)] * layout.streams
 
     @property
@@ -38,7 +40,7 @@ class Fold(Bucket):
     @property
     def cells_held(self) -> int:
         """How many cells have entries."""
-        return sum(map(len, self.cells))
+        return sum(map(len, self.cells)) + sum(map(bool, self.standing.values()))
 
     @property
     def bytes_held(self) -> int:
@@ -71,7 +73,12 @@ class Fold(Bucket):
 
     def renew(self, keep_labels: bool = False) -> None:
         """Makes what is live anew from the entries; with ``keep_labels`` values of pairs are labelled at once first."""
+        if self.layout.is_view and self.moment.applied is not None:  # of what has changed, some may be gone
+            self.live.note(self.moment.applied, self.moment.applied, always=False)
         old = self.put_aside(keep_labels)
+        for place, standing in self.standing.items():
+            for entries in standing.take():
+                self.cells[place].add(BEGINNING, entries)
         for place, cells in enumerate(self.cells):
             cells.replace(self.live.vocabulary.adopt(old.vocabulary, place, cells.all()))
             if cells.order:
@@ -93,9 +100,12 @@ class Fold(Bucket):
         """After the entries of a stored moment were added: brings the windows to where they stood."""
         applied = self.moment.applied
         if applied is not None:
-            for place in range(self.layout.streams):
-                self.cells[place].drop_before(self.layout.timeline.content(place, applied)[0])
+            for place, stream in self._timed():
+                self.cells[place].drop_before(self.layout.timeline.content(stream, applied)[0])
             self.move(applied)
+            if self.layout.is_view:  # the view has this already
+                self.note(applied, applied)
+                self.live.windows.totals.take_notes()
 
     def answer(self, to_the_end: bool = False) -> Noted:
         """Moves over all instants that the watermark has passed, or all there are; a row per instant and group.
@@ -119,12 +129,18 @@ class Fold(Bucket):
         noted = self.live.noted()
         if len(instants):
             self.live.windows.expire(int(instants[-1]))
-            if self.live.is_outgrown(sum(cells.held for cells in self.cells)):
+            if self._is_outgrown:
                 self.renew()
         moment.answered = until
         if not layout.timeline.on_trigger and until != END:
             moment.occupancy.prune(layout.timeline, until)
         return Noted(noted, instants.tolist(), before[0] if before else None)
+
+    @property
+    def _is_outgrown(self) -> bool:
+        """Whether ids are many more than the entries that are left."""
+        held = sum(cells.held for cells in self.cells) + sum(map(len, self.standing.values()))
+        return self.live.is_outgrown(held, max((rows.given for rows in self.standing.values()), default=0))
 
     def note(self, number: int, now: int) -> None:
         """Notes the groups as they stand ``now``, under an instant or another number; what has worn is made anew."""
@@ -145,35 +161,56 @@ class Fold(Bucket):
 
         What leaves any window goes before anything enters: the two never meet, so they must not be combined.
         """
-        old_ends = [end for _, end in self.contents]
-        self.contents = [self.layout.timeline.content(place, instant) for place in range(self.layout.streams)]
+        windows, old_ends = self.live.windows, [end for _, end in self.contents]
+        self.contents = [self.layout.timeline.content(stream, instant) for stream in range(self.layout.streams)]
         self.moment.applied = instant
-        for place, (first, _) in enumerate(self.contents):
-            cells = self.cells[place]
-            for cell in cells.between(BEGINNING, min(first, old_ends[place])):
+        for place, stream in self._timed():
+            cells, first = self.cells[place], self.contents[stream][0]
+            for cell in cells.between(BEGINNING, min(first, old_ends[stream])):
                 for entries in cells.entries[cell]:
-                    self.live.windows.leave(place, entries, instant)
+                    windows.leave(place, entries, instant)
             cells.drop_before(first)
+        replaced = [(place, *self._replaced(place, instant)) for place in self.standing]
+        for place, gone, _ in replaced:
+            for entries in gone:
+                windows.leave(place, entries, instant)
         try:
-            for place, old_end in enumerate(old_ends):
-                self._let_cells_in(place, old_end, instant)
+            for place, stream in self._timed():
+                self._let_cells_in(place, stream, old_ends[stream], instant)
+            for place, _, new in replaced:
+                for entries in new:
+                    windows.enter(place, entries, END, instant)
         except GapUsedUp:
             self.renew(keep_labels=True)
 
-    def _let_cells_in(self, place: int, old_end: int, instant: int) -> None:
-        cells, (first, end) = self.cells[place], self.contents[place]
+    def _timed(self) -> list[tuple[int, int]]:
+        """The inputs that are streams, each with its stream."""
+        return [(place, feed) for place, feed in enumerate(self.layout.feeds) if 0 <= feed < self.layout.streams]
+
+    def _let_cells_in(self, place: int, stream: int, old_end: int, instant: int) -> None:
+        cells, (first, end) = self.cells[place], self.contents[stream]
         for cell in cells.between(max(first, old_end), end):
-            leave = int(self.layout.timeline.leave(place, np.array([cell]))[0])
+            leave = int(self.layout.timeline.leave(stream, np.array([cell]))[0])
             for entries in cells.entries[cell]:
                 self.live.windows.enter(place, entries, leave, instant)
 
+    def _replaced(self, place: int, instant: int) -> tuple[list[Entries], list[Entries]]:
+        """The rows of a view that other rows take the place of by the instant, and those rows."""
+        cells = self.cells[place]
+        come = [entries for cell in cells.between(BEGINNING, instant + 1) for entries in cells.entries[cell]]
+        cells.drop_before(instant + 1)
+        return self.standing[place].replace(come)
+
     def is_done(self, place: int, last_cell: int) -> bool:
         """Whether stored entries up to this cell are of no more use."""
-        return last_cell < self.contents[place][0]
+        return place not in self.standing and last_cell < self.contents[self.layout.feeds[place]][0]
 
     def alike_before(self, place: int) -> int:
-        """A landmark never lets go of what has entered."""
-        return self.contents[place][1] if isinstance(self.layout.timeline.windows[place], Landmark) else BEGINNING
+        """A landmark never lets go of what has entered, and of a view nothing waits."""
+        if place in self.standing:
+            return END
+        stream = self.layout.feeds[place]
+        return self.contents[stream][1] if isinstance(self.layout.timeline.windows[stream], Landmark) else BEGINNING
 
 
 class Cells:

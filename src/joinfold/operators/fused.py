@@ -43,7 +43,7 @@ class Fused:
         self.sets = [AggregationSet(len(side.integers) + len(side.reals), len(side.reals)) for side in layout.inputs]
         self.totals = FusedTotals(layout)
         self.stairs = [ExtremeStairs(extreme) for extreme in layout.extremes]
-        if layout.streams == 1:
+        if layout.has_constant_row:
             self._add_constant_row()
 
     @property

@@ -50,11 +50,17 @@ class GroupTotals:
             for number, refs in enumerate(layout.real_products)
             if not all(ref.is_integer for ref in refs)
         }
-        self.exact = [number for number in range(len(layout.real_products)) if number not in self.nonzero]
+        self.exact = [
+            number
+            for number, refs in enumerate(layout.real_products)
+            if all(ref.is_integer or ref.index in side.exact for side, ref in zip(layout.places, refs, strict=True))
+        ]
         self.products: tuple[Product, ...] = (*layout.integer_products, *self.nonzero.values())
         groups = 1 if layout.is_global else 0
         self.totals = kernel.Totals(integer_columns, len(layout.real_products), groups)
         self.notes = Notes()
+        self.touched: list[Integers] = []  # of a view: the groups whose totals have changed since they were noted
+        self.heads_noted: list[tuple[Integers, Flags]] = []
 
     @property
     def given(self) -> int:
@@ -78,9 +84,12 @@ class GroupTotals:
         return {self.grouped[0]: ids, **dict(reversed(found.items()))} if self.grouped else {}
 
     def note(self, instant: int, heads: list[tuple[Integers, Flags]], always: bool) -> None:
-        """Notes the groups that exist at an instant; with ``always`` also the one group of a query without groups."""
+        """Notes the groups that exist at an instant, of a view those that have changed since the last.
+
+        With ``always`` also the one group of a query without groups.
+        """
         self.settle()
-        live = np.flatnonzero(self.totals.ints[:, 0])
+        live = self._changed(heads) if self.layout.is_view else np.flatnonzero(self.totals.ints[:, 0])
         if always and not len(live):
             self.totals.cover(1)
             live = np.zeros(1, np.int64)
@@ -90,6 +99,18 @@ class GroupTotals:
             self.notes.integers.append(self.integers_of(live))
             self.notes.reals.append(self.totals.dds[live])
             self.notes.extremes.append([(_taken(codes, live), _taken(has, live)) for codes, has in heads])
+
+    def _changed(self, heads: list[tuple[Integers, Flags]]) -> Integers:
+        changed = np.zeros(self.totals.groups, np.bool_)
+        for groups in self.touched:
+            changed[groups] = True
+        everything = np.arange(self.totals.groups)
+        before = self.heads_noted or [(np.zeros(0, np.int64), np.zeros(0, np.bool_)) for _ in heads]
+        for (codes, has), (old_codes, had) in zip(heads, before, strict=True):
+            has, had = _taken(has, everything), _taken(had, everything)
+            changed |= (has != had) | (has & (_taken(codes, everything) != _taken(old_codes, everything)))
+        self.touched, self.heads_noted = [], [(codes.copy(), has.copy()) for codes, has in heads]
+        return np.flatnonzero(changed)
 
     def take_notes(self) -> Notes:
         """What was noted since the last time."""
@@ -113,7 +134,9 @@ class GroupTotals:
 
     def settle(self) -> None:
         """Makes sums exactly zero where no combination, or none that is not zero, is left."""
-        self.totals.take_touched()
+        touched = self.totals.take_touched()
+        if self.layout.is_view:
+            self.touched.append(touched)
         for number, product in self.nonzero.items():
             counts = self.counts_of(product)
             zero = ... if counts is None else counts == 0

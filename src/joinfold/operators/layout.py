@@ -13,6 +13,9 @@ whose sums are those of single rows. A product has a column for it too, and for 
 Sums of exact numbers are kept in *limbs* of 32 bits, balanced about zero: a limb's sum does not overflow, small numbers
 have no upper limbs, and the exact value is put together when an answer is finished.
 
+Inputs that have no key in common take several folds, a *chain*. The totals of a fold are then a *view*, an input of a
+later fold: its entries are totals by group, and a row of a group takes the place of the row before.
+
 The layout follows from the query alone, and with it what is stored. Every stage gets it pickled; none knows the query.
 """
 
@@ -25,6 +28,7 @@ from joinfold.operators.timeline import Timeline
 from joinfold.types import DataType
 
 LIMB_BITS = 32
+CONSTANT_ROW = -1  # what feeds the second input of a query over one stream
 
 FactorKind = Literal["integer", "decimal", "floating", "condition"]
 
@@ -64,6 +68,7 @@ class InputLayout:
     """The frame and the entries of one input; ``reals`` are summed in double-double.
 
     ``classes`` has the number of the key class for each key: inputs join where their keys of one class are equal.
+    ``exact`` has the reals of a view that are sums of integers, and exact while they are below 2^100.
     """
 
     keys: tuple[str, ...]
@@ -74,6 +79,7 @@ class InputLayout:
     integers: tuple[IntegerSum, ...]
     reals: tuple[Monomial, ...]
     extremes: tuple[Extreme, ...]
+    exact: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         assert self.integers[0] == IntegerSum(Monomial()) and len(self.keys) == len(self.classes)
@@ -169,7 +175,11 @@ class ExtremeFold:
 
 @dataclass(frozen=True, slots=True)
 class FoldLayout:
-    """The whole machine for one query; a query over one input has a second one of one constant row."""
+    """One fold, for most queries the only one; a query over one input has a second one of one constant row.
+
+    ``feeds`` says where the entries of each input come from: a stream by its number, or a view, whose number is that of
+    the fold that makes it, counted from the number of streams on. A fold that ``is_view`` makes one itself.
+    """
 
     timeline: Timeline
     delays_us: tuple[int, ...]
@@ -183,9 +193,15 @@ class FoldLayout:
     on_arrival: bool = False
     is_plain: bool = False
     combining: Combining = Combining()
+    feeds: tuple[int, ...] = ()
+    is_view: bool = False
 
     def __post_init__(self) -> None:
         assert len(self.inputs) >= 2 and not any(self.integer_products[0])
+        if not self.feeds:
+            everything = range(len(self.inputs))
+            feeds = tuple(place if place < self.streams else CONSTANT_ROW for place in everything)
+            object.__setattr__(self, "feeds", feeds)
 
     def in_zone(self, zone: str) -> "FoldLayout":
         """The same where timestamps are read in a time zone."""
@@ -193,8 +209,26 @@ class FoldLayout:
 
     @property
     def streams(self) -> int:
-        """How many inputs have time; the constant row has none."""
+        """How many streams the query has: all of them move time, whichever the inputs are."""
         return len(self.delays_us)
+
+    @property
+    def has_constant_row(self) -> bool:
+        """Whether the last input is the constant row."""
+        return self.feeds[-1] == CONSTANT_ROW
+
+    @property
+    def views(self) -> tuple[int, ...]:
+        """The inputs that are views."""
+        return tuple(place for place, feed in enumerate(self.feeds) if feed >= self.streams)
+
+    def input_of(self, stream: int) -> InputLayout:
+        """The layout of the input that a stream is."""
+        return self.inputs[self.feeds.index(stream)]
+
+    def place_of(self, feed: int) -> int | None:
+        """The input that a stream or a view is, if it is one of this fold."""
+        return self.feeds.index(feed) if feed in self.feeds else None
 
     @property
     def places(self) -> tuple[InputLayout, ...]:
@@ -203,8 +237,8 @@ class FoldLayout:
 
     @property
     def bucket_classes(self) -> frozenset[int]:
-        """The key classes that rows are distributed by: those that every stream has, or else the most common one."""
-        own = [set(side.classes) for side in self.inputs[: self.streams]]
+        """The key classes that rows are distributed by: those that every input has, or else the most common one."""
+        own = [set(side.classes) for side, feed in zip(self.inputs, self.feeds, strict=True) if feed != CONSTANT_ROW]
         common = set.intersection(*own)
         if not common and any(own):
             every = sorted({number for classes in own for number in classes})

@@ -95,9 +95,9 @@ class Live:
         """All that was given so far is in use: combinations may have more values and groups than there are entries."""
         self._given_at_first = self.given
 
-    def is_outgrown(self, entries: int) -> bool:
+    def is_outgrown(self, entries: int, given_elsewhere: int = 0) -> bool:
         """Whether ids and labels are many more than what is left."""
-        return self.given > max(MANY, 4 * entries, 2 * self._given_at_first)
+        return max(self.given, given_elsewhere) > max(MANY, 4 * entries, 2 * self._given_at_first)
 
     def note(self, instant: int, now: int, always: bool) -> None:
         """Notes the groups as they stand ``now``, under an instant or another number."""

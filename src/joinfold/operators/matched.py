@@ -15,7 +15,7 @@ from joinfold.kernels.structures.operations import INSERT, REMOVE
 from joinfold.operators.choice import FoldChoice, Index
 from joinfold.operators.entries import Entries, Integers, constant_entries
 from joinfold.operators.groups import GroupTotals
-from joinfold.operators.layout import FoldLayout
+from joinfold.operators.layout import CONSTANT_ROW, FoldLayout
 from joinfold.operators.members import Members
 from joinfold.operators.methods import METHODS
 from joinfold.operators.pairs import pair_side
@@ -35,7 +35,7 @@ class Matched:
         self.method = METHODS[choice.method](layout)
         self.prober = Prober(layout, choice.order, vocabulary)
         self.windows = [self._window(place, choice) for place in range(len(layout.inputs))]
-        if layout.streams == 1:
+        if layout.has_constant_row:
             new = self.windows[1].members.enter(constant_entries(layout), END)
             self.windows[1].change(INSERT, new, self.prober.keys, vocabulary)
 
@@ -102,16 +102,18 @@ class Matched:
 
     def _window(self, place: int, choice: FoldChoice) -> IndexedWindow:
         side = self.layout.inputs[place]
-        by_leave = self.method.by_leave or bool(self.layout.extremes)
+        is_view = place in self.layout.views
         members = Members(
             len(side.keys),
             len(side.integers) + len(side.reals),
             len(side.reals),
             len(self.layout.extremes),
-            place in choice.early,
-            by_leave,
+            merged=is_view or place in choice.early,
+            by_leave=not is_view and (self.method.by_leave or bool(self.layout.extremes)),
+            is_queue=not is_view,
         )
-        index = choice.indexes[place] if place < self.layout.streams else Index("list")
+        is_constant = self.layout.feeds[place] == CONSTANT_ROW
+        index = Index("list") if is_constant else choice.indexes[place]
         return IndexedWindow(self.layout, place, members, index, self.prober.asked(place))
 
     def _combinations(self, place: int, entries: Entries, leave: int) -> Iterator[list[Side]]:

@@ -2,7 +2,7 @@
 
 Entries are kept apart, or *merged*: those with equal keys, groups and carried values share a slot (and, where what
 becomes of a combination depends on when it ends, only if they leave together). A window is a queue, so what leaves is
-always what entered first.
+always what entered first; not so a view, whose rows are found by what tells them apart.
 """
 
 from collections import deque
@@ -15,6 +15,7 @@ from joinfold.kernels.identity import IdTable
 from joinfold.operators.entries import Doubles, Entries, Ids, Integers
 from joinfold.operators.rows import rows_of, summed_reals
 from joinfold.operators.side import Side
+from joinfold.operators.timeline import END
 
 FIRST_ROOM = 64
 _COLUMNS = ("cells", "parts", "group", "carried", "leaves", "integers", "reals", "wear", "codes", "has", "_identity")
@@ -24,9 +25,18 @@ class Members:
     """Slots with payloads; ``integer_columns`` includes the counts of what is not zero in the reals."""
 
     def __init__(
-        self, keys: int, integer_columns: int, real_columns: int, extremes: int, merged: bool, by_leave: bool
+        self,
+        keys: int,
+        integer_columns: int,
+        real_columns: int,
+        extremes: int,
+        merged: bool,
+        by_leave: bool,
+        is_queue: bool = True,
     ) -> None:
+        assert is_queue or (merged and not by_leave)
         self.merged = merged
+        self.is_queue = is_queue
         self.by_leave = by_leave
         self.cells = np.zeros(FIRST_ROOM, np.int64)
         self.parts = np.zeros((FIRST_ROOM, keys), np.int32)
@@ -79,12 +89,13 @@ class Members:
         slots = self._slot_of[identity]
         self._add(slots, entries.integers, entries.reals, 1)
         self._raise(slots, entries)
-        self._entered.append(slots)
+        if self.is_queue:
+            self._entered.append(slots)
         return new
 
     def leave(self, entries: Entries) -> Integers:
         """Lets the entries that entered first go; the slots that are gone, whose keys can still be read."""
-        slots = self._entered.popleft()
+        slots = self._entered.popleft() if self.is_queue else self._slot_of[self._identities(entries, END)]
         assert len(slots) == len(entries)
         if self.merged:
             self._add(slots, entries.integers, entries.reals, -1)

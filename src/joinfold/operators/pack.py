@@ -4,6 +4,14 @@ Rows of one cell, key and group become one entry with their sums. What leaves is
 entries and, for every bucket alike, the *pulse* of these rows: the largest event time, the cells that have a row,
 filtered or not, and how many rows of each cell pass the filters but have a NULL in their key. The pulse lets every
 bucket find the same watermark and the same instants by itself.
+
+A stream that is joined with relations comes with a row for each match. Rows of the stream are counted where they are
+``first``, and only what ``matches`` makes entries. These do not tell how many rows came, so the pulse counts all rows:
+
+    row of the stream     first   matches
+    •  two matches        T       T            one row, two entries
+                          F       T
+    •  no match           T       F            one row, no entry
 """
 
 from collections.abc import Iterator
@@ -32,31 +40,37 @@ LIMB = np.int64(2**LIMB_BITS - 1)
 class Pulse:
     """What every bucket learns of a batch of rows."""
 
-    place: int
+    stream: int
     rows: int
     largest_us: int | None
     cells: Integers
     keyless_cells: Integers
     keyless_counts: Integers
     timeless: int
+    has_matches: bool
 
     def facts(self) -> dict[str, Any]:
         """The pulse as it travels beside the entries of a blob."""
         return {
-            "place": self.place,
+            "feed": self.stream,
             "rows": self.rows,
             "largest_us": self.largest_us,
             "cells": self.cells.tolist(),
             "keyless_cells": self.keyless_cells.tolist(),
             "keyless_counts": self.keyless_counts.tolist(),
             "timeless": self.timeless,
+            "counts_entries": not self.has_matches,
         }
 
 
 @dataclass(slots=True)
 class Cut:
-    """The rows of a batch that have a time, cut into cells, and which of them count for what."""
+    """The rows of a batch that have a time, cut into cells, and which of them count for what.
 
+    ``rows`` counts those of the stream, also without a time; ``first`` and ``matches`` are None where all are both.
+    """
+
+    rows: int
     batch: pa.RecordBatch
     ts: Integers
     cells: Integers
@@ -64,11 +78,19 @@ class Cut:
     accepted: Flags
     keyed: Flags
     timeless: int
+    first: Flags | None = None
+    matches: Flags | None = None
 
     @property
     def chosen(self) -> Flags:
-        """The rows that make entries: filtered, not before a mark, and with a key."""
-        return self.kept & self.accepted & self.keyed
+        """The rows that make entries: filtered, matched, not before a mark, and with a key."""
+        passing = self.kept if self.matches is None else self.kept & self.matches
+        return passing & self.accepted & self.keyed
+
+    @property
+    def uncounted(self) -> Flags:
+        """The rows of the stream that pass the filters and that entries do not count."""
+        return self.kept & ~(self.accepted & self.keyed) if self.first is None else self.kept & self.first
 
     @property
     def largest_us(self) -> int | None:
@@ -76,28 +98,33 @@ class Cut:
         return int(self.ts.max()) if len(self.ts) else None
 
 
-def cut(layout: FoldLayout, place: int, batch: pa.RecordBatch) -> Cut:
+def cut(layout: FoldLayout, stream: int, batch: pa.RecordBatch) -> Cut:
     """Reads what PACK has to know of every row, whether it passes the filters or not."""
     batch = in_utc(batch)
     timeline, times = layout.timeline, batch.column("ts")
     ts, timed = integers(times), present(times)
     assert ts is not None
+    counted = _flags(batch.column("first")) if "first" in batch.schema.names else np.ones(len(ts), np.bool_)
+    rows = int(np.count_nonzero(counted))
     kept = _flags(batch.column("keep")) if "keep" in batch.schema.names else np.ones(len(ts), np.bool_)
     timeless = 0
     if timed is not None:
-        timeless = int(np.count_nonzero(kept & ~timed))
+        timeless = int(np.count_nonzero(kept & counted & ~timed))
         batch, ts, kept = batch.filter(pa.array(timed)), ts[timed], kept[timed]
     keyed = np.ones(len(ts), np.bool_)
-    for name in layout.inputs[place].keys:
+    for name in layout.input_of(stream).keys:
         there = present(batch.column(name))
         keyed = keyed if there is None else keyed & there
-    cells = timeline.cell_of(place, ts)
-    accepted = timeline.accepts(place, ts)
+    cells = timeline.cell_of(stream, ts)
+    accepted = timeline.accepts(stream, ts)
     if not timeline.on_trigger:  # rows that no instant will ever hold are none of our business
         distinct = distinct_values(cells)
-        unheld = distinct[timeline.first_instant(place, distinct) == NEVER]
+        unheld = distinct[timeline.first_instant(stream, distinct) == NEVER]
         accepted = accepted & ~np.isin(cells, unheld) if len(unheld) else accepted
-    return Cut(batch, ts, cells, kept, accepted, keyed, timeless)
+    first, matches = (
+        _flags(batch.column(name)) if name in batch.schema.names else None for name in ("first", "matches")
+    )
+    return Cut(rows, batch, ts, cells, kept, accepted, keyed, timeless, first, matches)
 
 
 def distinct_values(values: Integers) -> Integers:
@@ -111,30 +138,50 @@ def distinct_values(values: Integers) -> Integers:
 
 
 def pack(
-    layout: FoldLayout, place: int, labels: tuple[int, ...], batch: pa.RecordBatch, by_row: bool = False
+    layout: FoldLayout, stream: int, labels: tuple[int, ...], batch: pa.RecordBatch, by_row: bool = False
 ) -> Iterator[tuple[int, bytes]]:
-    """The blobs of a batch of an input's rows, one for every bucket label; ``by_row``: with an entry for each row."""
-    rows = cut(layout, place, batch)
+    """The blobs of a batch of a stream's rows, one for every bucket label; ``by_row``: with an entry for each row."""
+    entries, pulse = pack_rows(layout, stream, batch, by_row)
+    yield from by_bucket(layout, stream, labels, entries, pulse.facts())
+
+
+def pack_rows(
+    layout: FoldLayout, stream: int, batch: pa.RecordBatch, by_row: bool = False
+) -> tuple[pa.RecordBatch, Pulse]:
+    """The entries and the pulse of a batch of a stream's rows."""
+    rows = cut(layout, stream, batch)
     in_window = rows.accepted | layout.timeline.on_trigger  # ON TRIGGER rows before a mark can be late too
-    keyless = rows.cells[rows.kept & in_window & ~(rows.accepted & rows.keyed)]
-    keyless_cells, keyless_counts = np.unique(keyless, return_counts=True)
+    keyless_cells, keyless_counts = np.unique(rows.cells[rows.uncounted & in_window], return_counts=True)
     occupied = distinct_values(rows.cells[rows.accepted & (not layout.timeline.on_trigger)])
-    pulse = Pulse(place, batch.num_rows, rows.largest_us, occupied, keyless_cells, keyless_counts, rows.timeless)
+    has_matches = rows.matches is not None
+    pulse = Pulse(
+        stream, rows.rows, rows.largest_us, occupied, keyless_cells, keyless_counts, rows.timeless, has_matches
+    )
     chosen = rows.chosen
     everything = bool(chosen.all())
     entries = aggregate(
-        layout.inputs[place],
+        layout.input_of(stream),
         rows.batch if everything else rows.batch.filter(pa.array(chosen)),
         rows.cells if everything else rows.cells[chosen],
         single=by_row,
     )
+    return entries, pulse
+
+
+def by_bucket(
+    layout: FoldLayout, feed: int, labels: tuple[int, ...], entries: pa.RecordBatch, facts: dict[str, Any]
+) -> Iterator[tuple[int, bytes]]:
+    """Entries of a stream or a view as a blob for every bucket label; what is replicated goes to each."""
+    place = layout.place_of(feed)
+    assert place is not None
+    others = facts | {"keyless_cells": [], "keyless_counts": []}  # only the first bucket counts these rows
     if layout.is_replicated(place):
-        everywhere = encode(entries, pulse.facts())
-        yield from ((label, everywhere) for label in labels)
+        blobs = [encode(entries, told) for told in (facts, others)[: len(labels)]]
+        yield from ((label, blobs[min(number, 1)]) for number, label in enumerate(labels))
         return
     bucket = bucket_of(layout, place, entries, len(labels))
     for number, label in enumerate(labels):
-        yield label, encode(entries.filter(pa.array(bucket == number)), pulse.facts())
+        yield label, encode(entries.filter(pa.array(bucket == number)), others if number else facts)
 
 
 def bucket_of(layout: FoldLayout, place: int, entries: pa.RecordBatch, buckets: int) -> Integers:

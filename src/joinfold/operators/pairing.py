@@ -46,7 +46,7 @@ class PairFold(Bucket):
             index = self.choice.indexes[place]
             self.windows.append(IndexedWindow(layout, place, members, index, self.prober.asked(place)))
         self.leaving: list[list[tuple[Integers, Integers]]] = [[] for _ in layout.inputs]
-        if layout.streams == 1:
+        if layout.has_constant_row:
             self._insert(1, constant_entries(layout), np.array([NEVER]))
 
     @property

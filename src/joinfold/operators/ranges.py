@@ -7,6 +7,9 @@ Values and bounds share one order, so their codes can be compared, and a code ra
 values for given bounds, or for a given value x the bounds around it. Of these only one end can be in order. The entries
 are in the order of their low ends, and since no entry reaches further than the longest, those that can hold x begin
 between x − longest and x; their high ends are compared afterwards.
+
+Bands such as b ± 5 all have one width, in codes too where these are the numbers themselves: they are *level*, and in
+the order of both ends at once. What begins between x − width and x is then what holds x, and nothing is compared.
 """
 
 import numpy as np
@@ -35,13 +38,18 @@ class CodedColumn:
 
 
 class RangeCodes:
-    """One range join; ``longest`` is the longest distance between the two ends of an entry so far."""
+    """One range join; ``longest`` is the longest distance between the two ends of an entry so far.
+
+    ``width`` is the most common one among the first bands seen, and ``level`` says which carried rows have it.
+    """
 
     def __init__(self, join: RangeJoin) -> None:
         self.join = join
         self.labels: OrderLabels | None = None
         self.columns = {name: CodedColumn() for name in self._names(0) + self._names(1)}
         self.longest = 0
+        self.width = 0
+        self.level = np.zeros(0, np.bool_)
 
     def __len__(self) -> int:
         return 0 if self.labels is None else len(self.labels)
@@ -60,10 +68,20 @@ class RangeCodes:
                 self.labels = OrderLabels(column.type, complement=False)
             self.columns[name].extend(*self.labels.codes(column))
         if place == self.join.bound_place and self.join.low and self.join.high:
-            low, high = self.columns[self.join.low.column], self.columns[self.join.high.column]
-            inside = low.has & high.has & (low.codes <= high.codes)
-            reach = high.codes[inside].astype(np.uint64) - low.codes[inside].astype(np.uint64)
-            self.longest = max(self.longest, int(reach.max(initial=0)))
+            self._measure(self.columns[self.join.low.column], self.columns[self.join.high.column])
+
+    def _measure(self, low: CodedColumn, high: CodedColumn) -> None:
+        """Takes in the widths of the bands that are new."""
+        new = slice(len(self.level), None)
+        inside = low.has[new] & high.has[new] & (low.codes[new] <= high.codes[new])
+        widths = high.codes[new].astype(np.uint64) - low.codes[new].astype(np.uint64)
+        if inside.any():
+            self.longest = max(self.longest, int(widths[inside].max()))
+            if not self.level.any():
+                found, counts = np.unique(widths[inside], return_counts=True)
+                self.width = int(found[counts.argmax()])
+        level = inside & (widths == np.uint64(self.width))
+        self.level = np.concatenate([self.level, level])
 
     def index_codes(self, place: int, carried: Ids) -> tuple[Integers, Flags]:
         """The code by which members of a place are indexed, and which of them can match at all."""
@@ -88,17 +106,29 @@ class RangeCodes:
             low, can = _above(low, can, bool(join.low and not join.low.inclusive))
             high, can_too = _below(high, can_too, bool(join.high and not join.high.inclusive))
             return low, high, can & can_too
+        if join.low is not None and join.high is not None:
+            return self.beginnings(carried, self.longest)
         value, can = self._edge(join.value, carried, 0)
         if join.low is None:
             assert join.high is not None
             low, can = _above(value, can, not join.high.inclusive)
             return low, np.full(len(low), MOST), can
         high, can = _below(value, can, not join.low.inclusive)
-        if join.high is None:
-            return np.full(len(high), LEAST), high, can
-        reach = np.uint64(self.longest)
+        return np.full(len(high), LEAST), high, can
+
+    def beginnings(self, carried: Ids, width: int) -> tuple[Integers, Integers, Flags]:
+        """For rows of the value's place, from and to which code bands of at most this width begin that hold the value.
+
+        All bands of just this width that begin there hold it.
+        """
+        join = self.join
+        assert join.low is not None and join.high is not None
+        value, can = self._edge(join.value, carried, 0)
+        high, can = _below(value, can, not join.low.inclusive)
+        if not join.high.inclusive:
+            can, width = can & (width > 0), max(width - 1, 0)
         room = value.astype(np.uint64) - np.uint64(LEAST % 2**64)
-        low = np.where(room < reach, LEAST, (value.astype(np.uint64) - reach).astype(np.int64))
+        low = np.where(room < width, LEAST, (value.astype(np.uint64) - np.uint64(width)).astype(np.int64))
         return low, high, can
 
     def check(self, values: Ids, bounds: Ids) -> Flags:

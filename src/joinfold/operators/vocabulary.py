@@ -30,6 +30,8 @@ class ExtremeLabels:
 
     def codes(self, column: pa.Array) -> tuple[Integers, Flags]:
         """Values as codes, and where there is one."""
+        if pa.types.is_null(column.type):  # a view that has none yet
+            return np.zeros(len(column), np.int64), np.zeros(len(column), np.bool_)
         if self.labels is None:
             self.labels = OrderLabels(column.type, complement=not self.is_largest)
         return self.labels.codes(column)

@@ -125,7 +125,7 @@ def _real_products(layout: FoldLayout, totals: GroupTotals, sides: Sequence[Side
         found[:, 2 * number], found[:, 2 * number + 1] = product
         if number in totals.nonzero:
             wear[:, 2 * number], wear[:, 2 * number + 1] = weight, turnover
-        elif np.abs(product[0]).max(initial=0.0) >= EXACT:
+        if number in totals.exact and np.abs(product[0]).max(initial=0.0) >= EXACT:
             raise too_many()
     return found, wear
 

@@ -3,17 +3,18 @@
 from joinfold.logical.expressions import Expression
 from joinfold.logical.sql import expression_text, input_text
 from joinfold.logical.tree import Tree, when_text
-from joinfold.operators.choice import SUMS
-from joinfold.operators.layout import FoldLayout, InputLayout
+from joinfold.operators.choice import SUMS, FoldChoice
+from joinfold.operators.layout import CONSTANT_ROW, FoldLayout, InputLayout
 from joinfold.operators.probing import steps_from
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.chaining import has_one_key, needs_chain
+from joinfold.planner.plan import Attachment, PhysicalPlan
 from joinfold.timetext import duration_text
 
 
 def plan_tree(plan: PhysicalPlan) -> Tree:
     """SELECT over HAVING over MERGE over FOLD over the PACK of each input."""
     query = plan.query
-    tree = Tree(_merge_text(plan), (_fold_tree(plan),))
+    tree = Tree(_merge_text(plan), (_fold_tree(plan, len(plan.folds) - 1),))
     if query.having is not None:
         tree = Tree("HAVING in Spark: " + expression_text(query.expanded(query.having)), (tree,))
     columns = ", ".join(output.name for output in query.outputs)
@@ -31,23 +32,68 @@ def _merge_text(plan: PhysicalPlan) -> str:
         return "MERGE, stateless: one bucket, since there is no join key to distribute by; totals become aggregates"
     if not query.groups:
         return "MERGE, stateless: adds the parts of the one group that is in every bucket"
-    classes = [query.graph.keys[number].members for number in sorted(layout.bucket_classes)]
+    classes = [plan.keys[number] for number in sorted(layout.bucket_classes)]
     loose = [members for members in classes if not set(query.groups) & set(members)]
     keys = " and ".join(_equality(members) for members in loose) or "the bucket"
     return f"MERGE, stateless: adds the parts of a group by bucket, since GROUP BY does not determine {keys}"
 
 
-def _fold_tree(plan: PhysicalPlan) -> Tree:
-    query, layout = plan.query, plan.layout
-    keys = ", ".join(_equality(query.graph.keys[number].members) for number in sorted(layout.bucket_classes))
-    replicated = [input_.alias for place, input_ in enumerate(query.inputs) if layout.is_replicated(place)]
+def _fold_tree(plan: PhysicalPlan, number: int) -> Tree:
+    """A fold over the PACK of its streams, and over the folds that make its views."""
+    query, layout = plan.query, plan.folds[number]
+    keys = ", ".join(_equality(plan.keys[number]) for number in sorted(layout.bucket_classes))
+    names = _names(plan, number)
+    replicated = [name for place, name in enumerate(names) if layout.is_replicated(place)]
     title = f"FOLD per bucket of the join key {keys}" if keys else "FOLD in one bucket"
     if not keys and layout.is_distributed:
-        title = f"FOLD per bucket of the values of {query.inputs[0].alias}"
+        title = f"FOLD per bucket of the values of {query.streams[0].alias}"
     title += f"; every bucket has all of {' and '.join(replicated)}" if replicated else ""
-    facts = [Tree("answers " + when_text(query)), *_method_trees(plan), *_window_trees(plan)]
-    packs = [_pack_tree(plan, place) for place in range(len(plan.frames))]
-    return Tree(title, (*facts, *packs))
+    if layout.is_view:
+        title = f"{_view_name(plan, layout.streams + number)} = {title}"
+        facts = [_view_tree(plan, layout)]
+    else:
+        facts = [Tree("answers " + when_text(query)), *_one_fold_trees(plan), *_method_trees(plan)]
+    read = [
+        _pack_tree(plan, feed) if feed < layout.streams else _fold_tree(plan, feed - layout.streams)
+        for feed in layout.feeds
+        if feed != CONSTANT_ROW
+    ]
+    return Tree(title, (*facts, *_window_trees(plan, number), *read))
+
+
+def _one_fold_trees(plan: PhysicalPlan) -> list[Tree]:
+    """Of a join over different keys that is no chain: why not."""
+    layout = plan.layout
+    if len(plan.folds) > 1 or layout.streams < 3 or layout.is_plain or has_one_key(layout):
+        return []
+    if layout.on_arrival:
+        why = "every row is answered"
+    elif layout.combining:
+        why = "conditions or values read whole combinations"
+    else:
+        why = "the plan asks for it" if needs_chain(layout) else "the keys form a cycle"
+    return [Tree(f"no chain of folds, combinations are enumerated: {why}")]
+
+
+def _names(plan: PhysicalPlan, number: int) -> list[str]:
+    """The inputs of a fold."""
+    layout, streams = plan.folds[number], plan.query.streams
+    feeds = [feed for feed in layout.feeds if feed != CONSTANT_ROW]
+    return [streams[feed].alias if feed < layout.streams else _view_name(plan, feed) for feed in feeds]
+
+
+def _view_name(plan: PhysicalPlan, feed: int) -> str:
+    return f"view {feed - plan.layout.streams + 1}"
+
+
+def _view_tree(plan: PhysicalPlan, layout: FoldLayout) -> Tree:
+    """What a view is grouped by, and what each of its rows has."""
+    columns = {name: expression for frame in plan.frames for name, expression in frame.columns}
+    groups = dict.fromkeys(expression_text(columns[name]) for side in layout.inputs for name in side.groups)
+    sums = [_counted(len(layout.integer_products), "integer product")]
+    sums += [_counted(len(layout.real_products), "double-double product")] if layout.real_products else []
+    sums += [_counted(len(layout.extremes), "extreme")] if layout.extremes else []
+    return Tree(f"by {', '.join(groups)}: the groups that changed, at every instant, with {', '.join(sums)}")
 
 
 def _method_trees(plan: PhysicalPlan) -> list[Tree]:
@@ -68,55 +114,68 @@ def _method_trees(plan: PhysicalPlan) -> list[Tree]:
         return [Tree(f"PC over all combinations: {', '.join(text for text, _ in named)}; {' and '.join(products)}")]
     title = "IC over sums" if method == "ic" else "TC over sums by leaving times"
     trees = [Tree(f"{title}: {sums}; {' and '.join(products)}")]
-    return [*trees, Tree(f"TC over leaving times: {extremes}")] if extremes else trees
+    how = "counted by group and value" if layout.views else "TC over leaving times"
+    return [*trees, Tree(f"{how}: {extremes}")] if extremes else trees
 
 
-def _window_trees(plan: PhysicalPlan) -> list[Tree]:
+def _window_trees(plan: PhysicalPlan, number: int) -> list[Tree]:
     """How each window is kept in memory, and how combinations are found where they are looked for."""
-    query, layout, choice = plan.query, plan.layout, plan.choice
+    layout, choice, names = plan.folds[number], plan.choices[number], _names(plan, number)
     if choice.is_fused:
         return [Tree("windows: a hashed aggregation set of each input, multiplied as keys are found")]
     if SUMS in choice.indexes:
         (join,) = layout.combining.ranges
-        value, bounds = query.inputs[join.value_place].alias, query.inputs[join.bound_place].alias
+        value, bounds = names[join.value_place], names[join.bound_place]
         return [Tree(f"windows: sums in the order of values of {value} and of bounds of {bounds}, range by range")]
     windows = []
-    for place, input_ in enumerate(query.inputs):
+    for place, name in enumerate(names):
         kept = "entries aggregated" if place in choice.early and not layout.is_plain else "entries kept apart"
-        windows.append(Tree(f"window of {input_.alias}: {choice.indexes[place]}, {kept}"))
-    return [*windows, *(_probe_tree(plan, place) for place in range(len(query.inputs)) if len(query.inputs) > 1)]
+        kept = "the last row of each group" if place in layout.views else kept
+        windows.append(Tree(f"window of {name}: {choice.indexes[place]}, {kept}"))
+    return [*windows, *(_probe_tree(layout, choice, names, place) for place in range(len(names)) if len(names) > 1)]
 
 
-def _probe_tree(plan: PhysicalPlan, first: int) -> Tree:
-    query, layout = plan.query, plan.layout
+def _probe_tree(layout: FoldLayout, choice: FoldChoice, names: list[str], first: int) -> Tree:
     steps = []
-    for step in steps_from(layout, plan.choice.order, first):
+    for step in steps_from(layout, choice.order, first):
         found = ["key"] if step.classes else []
         found += ["range"] if step.range is not None else []
         checks = len(step.conditions) + max(0, len(step.checked) - 1)
         by = f" by {' and '.join(found)}" if found else ", all"
         by += f", then {_counted(checks, 'condition')}" if checks else ""
-        steps.append(query.inputs[step.place].alias + by)
-    return Tree(f"an entry of {query.inputs[first].alias} probes {'; '.join(steps)}")
+        steps.append(names[step.place] + by)
+    return Tree(f"an entry of {names[first]} probes {'; '.join(steps)}")
 
 
-def _pack_tree(plan: PhysicalPlan, place: int) -> Tree:
-    frame, side = plan.frames[place], plan.layout.inputs[place]
+def _pack_tree(plan: PhysicalPlan, stream: int) -> Tree:
+    frame, layout = plan.frames[stream], next(layout for layout in plan.folds if stream in layout.feeds)
     columns = ["ts"]
     if frame.keep is not None:
         columns.append(f"keep = {expression_text(frame.keep)}")
     columns += [f"{name} = {expression_text(expression)}" for name, expression in frame.columns]
-    projected = Tree("Spark projects " + ", ".join(columns), (Tree("stream " + input_text(frame.input)),))
+    read = (*map(_attachment_tree, frame.attached), Tree("stream " + input_text(frame.input)))
+    if frame.matching:
+        read = (Tree("where " + " AND ".join(map(expression_text, frame.matching))), *read)
+    projected = Tree("Spark projects " + ", ".join(columns), read)
     return Tree(
-        f"PACK {frame.input.alias}: {_cut_text(plan.layout, place)}",
-        (Tree(f"in state: {_entry_text(plan.layout, side)}"), projected),
+        f"PACK {frame.input.alias}: {_cut_text(layout, stream)}",
+        (Tree(f"in state: {_entry_text(layout, layout.input_of(stream))}"), projected),
     )
 
 
-def _cut_text(layout: FoldLayout, place: int) -> str:
+def _attachment_tree(attachment: Attachment) -> Tree:
+    relations = " and ".join(input_text(relation) for relation in attachment.relations)
+    noun = "relation" if len(attachment.relations) == 1 else "relations"
+    on = " AND ".join(expression_text(key.condition) for key in attachment.keys)
+    how = f"on {on}" if on else "without an equality, all of it for every row,"
+    said = tuple(Tree("where " + expression_text(part)) for part in attachment.conditions)
+    return Tree(f"joined with {noun} {relations} {how} before PACK", said)
+
+
+def _cut_text(layout: FoldLayout, stream: int) -> str:
     if layout.on_arrival:
         return "row by row, since every row is answered"
-    cell = duration_text(layout.timeline.cell_us(place))
+    cell = duration_text(layout.timeline.cell_us(stream))
     return f"cells of {cell}, aggregated early"
 
 

@@ -1,7 +1,8 @@
 """From a logical query to PACK, FOLD and FINISH: which sums each place keeps, and which products make an answer.
 
-What reads one input is computed there, by Spark. What reads several is computed for every combination, from the columns
-that their entries carry. Everything that no engine runs yet is refused here, with what is missing.
+Relations are joined to streams first, so that all inputs are streams (`planner.relations`). What reads one input is
+computed there, by Spark. What reads several is computed for every combination, from the columns that their entries
+carry. Everything that no engine runs yet is refused here, with what is missing.
 """
 
 from itertools import product as every_choice
@@ -36,6 +37,7 @@ from joinfold.planner.columns import InputColumns
 from joinfold.planner.factors import conditions_of, factors_by_input
 from joinfold.planner.forcing import Plan, choose
 from joinfold.planner.plan import Frame, GroupColumn, PhysicalPlan
+from joinfold.planner.relations import with_homes
 from joinfold.planner.widening import converted
 from joinfold.types import BOOLEAN, DataType
 from joinfold.window import Continuous, Landmark, Sliding
@@ -51,15 +53,18 @@ def plan_fold(query: LogicalQuery, forced: Plan | None = None) -> PhysicalPlan:
     """The plan, with what is forced besides OPTION; raises `QueryError` for what cannot be, or no engine runs yet."""
     refuse_unsupported(query)
     asked = Plan.of(dict(query.options))
-    return _Folding(query).plan(asked if forced is None else forced.over(asked))
+    plan = asked if forced is None else forced.over(asked)
+    windows = [input_.alias for input_ in query.streams]
+    for alias in (*(plan.early or ()), *plan.index, *(plan.order or ())):
+        if alias not in windows and any(input_.alias == alias for input_ in query.inputs):
+            hint = f"it is joined before anything is kept; the inputs with a window are: {', '.join(windows)}."
+            raise QueryError(f"the plan speaks of '{alias}', which is a relation", hint=hint)
+    return _Folding(query).plan(plan)
 
 
 def refuse_unsupported(query: LogicalQuery) -> None:
     """Says what a query asks for that no engine runs yet."""
-    reasons = [
-        (isinstance(query.sync, OnWindowId), "SYNC ON WINDOW ID"),
-        (len(query.streams) != len(query.inputs), "a relation"),
-    ]
+    reasons = [(isinstance(query.sync, OnWindowId), "SYNC ON WINDOW ID")]
     for input_ in query.streams:
         reasons.append((not isinstance(input_.window, Sliding | Continuous | Landmark), "a window that counts rows"))
         reasons.append((input_.source.time is None, f"the arrival time of stream '{input_.source.name}'"))
@@ -73,7 +78,9 @@ class _Folding:
     """One query on its way to a plan."""
 
     def __init__(self, query: LogicalQuery) -> None:
-        self.query = query
+        self.asked = query
+        self.homes = with_homes(query)
+        self.query = query = self.homes.query
         aliases = [input_.alias for input_ in query.inputs]
         aliases += [CONSTANT] if len(aliases) == 1 else []
         self.inputs = [InputColumns(place, alias) for place, alias in enumerate(aliases)]
@@ -97,7 +104,7 @@ class _Folding:
         shown = self._shown() if query.is_plain_join else ()
         for side in self.inputs[: len(query.streams)] if isinstance(query.emit, OnArrival) else ():
             schema = query.input(side.alias).source.schema
-            for name in query.columns_read(side.alias):
+            for name in self.asked.columns_read(side.alias):
                 side.order(Column(side.alias, name, schema.type_of(name)))
         layout = FoldLayout(
             timeline=Timeline.of(
@@ -118,15 +125,19 @@ class _Folding:
             is_plain=query.is_plain_join,
             combining=Combining(ranges, conditions, tuple(self.pair.frame.items())),
         )
-        merges, choice = self._merges(layout), choose(query, layout, forced)
-        return PhysicalPlan(query, self._frames(), layout, groups, merges, choice, shown)
+        folds, choices, root = choose(query, layout, forced)
+        groups, merges = tuple(_grouped_at(group, layout, folds[-1]) for group in groups), self._merges(folds[-1])
+        keys = tuple(tuple(map(self.homes.written, key.members)) for key in query.graph.keys)
+        return PhysicalPlan(self.asked, self._frames(), folds, groups, merges, choices, keys, shown, root)
 
     def _frames(self) -> tuple[Frame, ...]:
         frames = []
         for input_, side in zip(self.query.inputs, self.inputs, strict=False):
             kept = tuple(converted(part, BOOLEAN) for part in self.query.filters(input_.alias))
             keep = None if not kept else kept[0] if len(kept) == 1 else Call("and", kept)
-            frames.append(Frame(input_, keep, tuple(side.frame.items())))
+            columns = tuple((name, self.homes.written(expression)) for name, expression in side.frame.items())
+            attached = self.homes.attached.get(input_.alias, ())
+            frames.append(Frame(input_, keep, columns, attached, self.homes.matching.get(input_.alias, ())))
         return tuple(frames)
 
     def _merges(self, layout: FoldLayout) -> bool:
@@ -151,7 +162,8 @@ class _Folding:
         """The columns that a plain join shows, which its entries carry."""
         read = [node for output in self.query.outputs for node in walk(output.expression)]
         columns = dict.fromkeys(node for node in read if isinstance(node, Column))
-        return tuple((column, self.inputs[self._place(column)].carry(column)) for column in columns)
+        carried = ((column, self.inputs[self._place(column)].carry(column)) for column in columns)
+        return tuple((self.homes.written(column), name) for column, name in carried)
 
     # --- what looks at combinations -------------------------------------------------------------------------
 
@@ -330,6 +342,13 @@ class _Folding:
         if columns not in self.reals:
             self.reals.append(columns)
         return ColumnRef(False, self.reals.index(columns))
+
+
+def _grouped_at(group: GroupColumn, layout: FoldLayout, last: FoldLayout) -> GroupColumn:
+    """Where the last fold has a group column."""
+    name = layout.places[group.place].groups[group.index]
+    place = next(place for place, side in enumerate(last.places) if name in side.groups)
+    return GroupColumn(place, last.places[place].groups.index(name), group.type)
 
 
 def _compared(left: Expression, right: Expression) -> DataType:

@@ -15,6 +15,7 @@ from joinfold.operators.choice import HASH, SUMS, TREE, FoldChoice, Index, can_f
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.methods import METHODS
 from joinfold.operators.probing import steps_from
+from joinfold.planner.chaining import chain, needs_chain, usual_root
 
 INDEXES = (*STRUCTURES, SUMS.structure)
 SMALLEST, LARGEST = 4, 2**20
@@ -25,6 +26,8 @@ _INDEX = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*$")
 class Plan:
     """What to force: a method, the inputs that are aggregated early, an index for inputs, the order of probing.
 
+    Of a join over different keys, the ``root``: the input that is joined last.
+
     ``jf.Plan(method="tc", early=("a",), index={"a": "hash", "b": "btree(order=50)"})``
     """
 
@@ -32,6 +35,7 @@ class Plan:
     early: tuple[str, ...] | None = None
     index: Mapping[str, str] = field(default_factory=dict)
     order: tuple[str, ...] | None = None
+    root: str | None = None
 
     def __post_init__(self) -> None:
         if self.method is not None and self.method not in METHODS:
@@ -41,6 +45,8 @@ class Plan:
                 raise UsageError(f"{name} is a tuple of inputs, not a text", f"write {name}=({aliases!r},).")
         for text in self.index.values():
             _index(text)
+        if self.root is not None and not isinstance(self.root, str):
+            raise UsageError("root is the alias of an input", "write root='a'.")
 
     @staticmethod
     def of(settings: Mapping[str, Value]) -> "Plan":
@@ -77,11 +83,38 @@ class Plan:
             other.early if self.early is None else self.early,
             {**other.index, **self.index},
             self.order or other.order,
+            self.root or other.root,
         )
 
 
-def choose(query: LogicalQuery, layout: FoldLayout, plan: Plan) -> FoldChoice:
-    """The choice for FOLD; raises `QueryError` for what the plan asks and cannot be done."""
+def choose(
+    query: LogicalQuery, layout: FoldLayout, plan: Plan
+) -> tuple[tuple[FoldLayout, ...], tuple[FoldChoice, ...], str | None]:
+    """The folds, a choice for each, and the root of a chain; raises `QueryError` for what cannot be done.
+
+    A join over different keys is a chain of folds, unless something is forced that concerns one fold of all inputs.
+    """
+    aliases = [input_.alias for input_ in query.streams]
+    is_chain = needs_chain(layout) and replace(plan, root=None) == Plan()
+    if plan.root is not None:
+        _refuse_root(aliases, plan.root, is_chain)
+    if not is_chain:
+        return (layout,), (_choice(query, layout, plan),), None
+    root = usual_root(layout) if plan.root is None else aliases.index(plan.root)
+    folds = chain(layout, root)
+    return folds, tuple(map(FoldChoice.usual, folds)), aliases[root]
+
+
+def _refuse_root(aliases: list[str], root: str, is_chain: bool) -> None:
+    if root not in aliases:
+        raise QueryError(f"the plan speaks of an input '{root}'", hint=f"the inputs are: {', '.join(aliases)}.")
+    if not is_chain:
+        hint = "leave the root out; a method, early, index or order is for one fold of all inputs."
+        raise QueryError("only a join over different keys, without a cycle, has a root", hint=hint)
+
+
+def _choice(query: LogicalQuery, layout: FoldLayout, plan: Plan) -> FoldChoice:
+    """The choice for a fold of all inputs."""
     usual = FoldChoice.usual(layout)
     if plan == Plan():
         return usual
@@ -181,4 +214,5 @@ _READERS: dict[str, Callable[[str], object]] = {
     "early": _words,
     "index": _index_words,
     "order": _words,
+    "root": str.strip,
 }

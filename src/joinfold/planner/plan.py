@@ -10,12 +10,42 @@ from joinfold.types import DataType
 
 
 @dataclass(frozen=True, slots=True)
+class Equality:
+    """A value of some inputs that must be equal to one of others, both in one type; ``condition`` is as written."""
+
+    left: Expression
+    right: Expression
+    condition: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """Relations that are joined to a stream together: what is said of them alone, and what must equal the stream's."""
+
+    relations: tuple[Input, ...]
+    conditions: tuple[Expression, ...]
+    keys: tuple[Equality, ...]
+
+    @property
+    def said(self) -> tuple[Expression, ...]:
+        """All conditions that the attachment sees to."""
+        return (*self.conditions, *(key.condition for key in self.keys))
+
+
+@dataclass(frozen=True, slots=True)
 class Frame:
-    """The columns that Spark computes of an input before its rows go to PACK."""
+    """The columns that Spark computes of an input before its rows go to PACK.
+
+    A stream that relations are attached to has a row for every *match*: a row of the stream with one of each relation,
+    for which all of ``matching`` is true besides. A row of the stream without a match is there once. Two more columns
+    say which is which: ``first`` is true once for every row of the stream, ``matches`` for every match.
+    """
 
     input: Input
     keep: Expression | None
     columns: tuple[tuple[str, Expression], ...]
+    attached: tuple[Attachment, ...] = ()
+    matching: tuple[Expression, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +59,30 @@ class GroupColumn:
 
 @dataclass(frozen=True, slots=True)
 class PhysicalPlan:
-    """Everything a runtime needs to run a query."""
+    """Everything a runtime needs to run a query: one fold, or a chain of them, each with what is chosen for it."""
 
     query: LogicalQuery
     frames: tuple[Frame, ...]
-    layout: FoldLayout
+    folds: tuple[FoldLayout, ...]
     groups: tuple[GroupColumn, ...]
     merges: bool
-    choice: FoldChoice
+    choices: tuple[FoldChoice, ...]
+    keys: tuple[tuple[Expression, ...], ...]
+    """The values that are equal in every combination, by the number of their class."""
     shown: tuple[tuple[Column, str], ...] = ()
     """For a plain join: under which name combinations have a column that SELECT reads."""
+    root: str | None = None
+    """Of a chain the input that is joined last."""
+
+    @property
+    def layout(self) -> FoldLayout:
+        """The last fold, which answers."""
+        return self.folds[-1]
+
+    @property
+    def choice(self) -> FoldChoice:
+        """What is chosen for the last fold."""
+        return self.choices[-1]
 
     def group_name(self, group: GroupColumn) -> str:
         """The column of MERGE's answer that has a group: places come in their order."""

@@ -1,6 +1,6 @@
-"""The manifest of a checkpoint: whose state it is, what its streams were, and how it was cut.
+"""The manifest of a checkpoint: whose state it is, what its inputs were, and how it was cut.
 
-Spark would resume another query, the same one over streams with other columns or another time, or cut into another
+Spark would resume another query, the same one over inputs with other columns or another time, or cut into another
 number of buckets, without a word and with wrong answers. So the first start writes a manifest into the checkpoint
 directory, and every later one reads it before anything runs: what differs is refused, and the number of partitions is
 the recorded one.
@@ -17,6 +17,7 @@ from joinfold.errors import UsageError
 from joinfold.logical.query import Input, LogicalQuery
 from joinfold.logical.sql import query_text
 from joinfold.operators.codec import VERSION
+from joinfold.planner.plan import PhysicalPlan
 from joinfold.runtime.schema import schema_text
 from joinfold.timetext import duration_text
 from joinfold.types import Schema
@@ -25,8 +26,8 @@ FILE = "joinfold.json"
 
 
 @dataclass(frozen=True, slots=True)
-class StreamFacts:
-    """What a query takes from a stream: its time, its delay, and the columns that it reads, with their types."""
+class InputFacts:
+    """What a query takes from an input: its time, its delay, and the columns that it reads, with their types."""
 
     alias: str
     time: str | None
@@ -34,8 +35,8 @@ class StreamFacts:
     columns: str
 
     @classmethod
-    def of(cls, query: LogicalQuery, input_: Input) -> "StreamFacts":
-        """The facts of an input of a query."""
+    def of(cls, query: LogicalQuery, input_: Input) -> "InputFacts":
+        """The facts of an input of a query; a relation has no time."""
         source, read = input_.source, {*query.columns_read(input_.alias), input_.source.time}
         columns = Schema(tuple(field for field in source.schema if field.name in read))
         return cls(input_.alias, source.time, source.delay_us, schema_text(columns))
@@ -43,29 +44,35 @@ class StreamFacts:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a checkpoint must agree with; ``zone`` is None for a query that no time zone has an influence on."""
+    """What a checkpoint must agree with; ``zone`` is None for a query that no time zone has an influence on.
+
+    ``root`` is None for a query of one fold.
+    """
 
     query: str
-    streams: tuple[StreamFacts, ...]
+    inputs: tuple[InputFacts, ...]
     zone: str | None
     partitions: int
+    root: str | None
     blob_version: int = VERSION
 
     @classmethod
-    def of(cls, query: LogicalQuery, zone: str, partitions: int) -> "Manifest":
+    def of(cls, plan: PhysicalPlan, zone: str, partitions: int) -> "Manifest":
         """The manifest of a query that starts now."""
-        streams = tuple(StreamFacts.of(query, input_) for input_ in query.streams)
-        return cls(query_text(query.without_options), streams, zone if query.reads_zone else None, partitions)
+        query = plan.query
+        inputs = tuple(InputFacts.of(query, input_) for input_ in query.inputs)
+        zone_read = zone if query.reads_zone else None
+        return cls(query_text(query.without_options), inputs, zone_read, partitions, plan.root)
 
     @classmethod
     def from_facts(cls, facts: dict[str, Any]) -> "Manifest":
         """The inverse of `asdict`, by way of JSON."""
-        return cls(**facts | {"streams": tuple(StreamFacts(**stream) for stream in facts["streams"])})
+        return cls(**facts | {"inputs": tuple(InputFacts(**input_) for input_ in facts["inputs"])})
 
 
-def agree(spark: SparkSession, directory: str, query: LogicalQuery, partitions: int, explicit: bool) -> Manifest:
+def agree(spark: SparkSession, directory: str, plan: PhysicalPlan, partitions: int, explicit: bool) -> Manifest:
     """The manifest to run by: the recorded one if it is this query's, else a new one, which is written."""
-    wanted = Manifest.of(query, spark.conf.get("spark.sql.session.timeZone") or "UTC", partitions)
+    wanted = Manifest.of(plan, spark.conf.get("spark.sql.session.timeZone") or "UTC", partitions)
     recorded = _read(spark, directory)
     if recorded is None:
         _write(spark, directory, wanted)
@@ -73,11 +80,15 @@ def agree(spark: SparkSession, directory: str, query: LogicalQuery, partitions: 
     if recorded.query != wanted.query:
         hint = "use another checkpoint directory, or run the query it belongs to:\n" + _indented(recorded.query)
         raise UsageError(f"the checkpoint '{directory}' belongs to another query", hint)
-    for was, now in zip(recorded.streams, wanted.streams, strict=True):
-        _refuse_another_stream(directory, was, now)
+    for was, now in zip(recorded.inputs, wanted.inputs, strict=True):
+        _refuse_another_input(directory, was, now)
     if recorded.zone != wanted.zone:
         hint = f'go on in that one: spark.conf.set("spark.sql.session.timeZone", "{recorded.zone}").'
         what = f"the checkpoint '{directory}' was made in the time zone {recorded.zone}, not {wanted.zone}"
+        raise UsageError(what, hint)
+    if recorded.root != wanted.root:
+        hint = "plan it as it was, or start in a new directory."
+        what = f"the checkpoint '{directory}' was made by {_shape(recorded)}, not by {_shape(wanted)}"
         raise UsageError(what, hint)
     if explicit and recorded.partitions != partitions:
         hint = f"leave partitions out to go on with {recorded.partitions}, or start in a new directory."
@@ -86,7 +97,7 @@ def agree(spark: SparkSession, directory: str, query: LogicalQuery, partitions: 
     return recorded
 
 
-def _refuse_another_stream(directory: str, was: StreamFacts, now: StreamFacts) -> None:
+def _refuse_another_input(directory: str, was: InputFacts, now: InputFacts) -> None:
     differences = [
         (was.time, now.time, f"with the time of '{now.alias}' taken from {{}}"),
         (was.columns, now.columns, f"with '{now.alias}' having the columns {{}}"),
@@ -94,8 +105,12 @@ def _refuse_another_stream(directory: str, was: StreamFacts, now: StreamFacts) -
     ]
     for old, new, made in differences:
         if old != new:
-            hint = "register the stream as it was, or start in a new directory."
+            hint = "register it as it was, or start in a new directory."
             raise UsageError(f"the checkpoint '{directory}' was made {made.format(old)}, not {new}", hint)
+
+
+def _shape(manifest: Manifest) -> str:
+    return "one fold of all inputs" if manifest.root is None else f"a chain of folds with the root '{manifest.root}'"
 
 
 def _indented(text: str) -> str:

@@ -1,5 +1,6 @@
 """A physical plan on Spark: PACK, shuffle by bucket, FOLD, shuffle by group, MERGE; HAVING and SELECT in the JVM."""
 
+import uuid
 from collections.abc import Callable
 from functools import partial
 
@@ -10,6 +11,7 @@ from joinfold.logical.expressions import AggregateValue, Column, Expression, Gro
 from joinfold.logical.sql import query_text
 from joinfold.names import identifier_text
 from joinfold.planner.plan import PhysicalPlan
+from joinfold.runtime.blobs import BLOBS
 from joinfold.runtime.checkpoint import agree
 from joinfold.runtime.expressions import spark_text
 from joinfold.runtime.frames import packed
@@ -17,7 +19,7 @@ from joinfold.runtime.handle import Handle
 from joinfold.runtime.labels import spread_labels
 from joinfold.runtime.local import require_settings
 from joinfold.runtime.schema import schema_text
-from joinfold.runtime.stages import NOTED, FoldStage, finish_batches, fold_bounded
+from joinfold.runtime.stages import FoldStage, finish_batches, fold_bounded
 from joinfold.runtime.streaming import FoldProcessor
 from joinfold.types import BOOLEAN, DataType, Field, Schema
 
@@ -28,22 +30,28 @@ Sink = str | Callable[[pa.Table, int], None]
 def run(plan: PhysicalPlan, sources: dict[str, DataFrame], partitions: int) -> DataFrame:
     """The answers as a DataFrame: streaming if an input streams."""
     spark = next(iter(sources.values())).sparkSession
-    layout = plan.layout.in_zone(spark.conf.get("spark.sql.session.timeZone") or "UTC")
+    zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
+    folds, question = tuple(layout.in_zone(zone) for layout in plan.folds), query_text(plan.query.without_options)
     buckets = spread_labels(partitions if plan.layout.is_distributed else 1)
     merges = spread_labels(partitions if plan.query.groups else 1) if plan.merges else buckets[:1]
-    stage = FoldStage(layout, plan.choice, buckets, merges, query_text(plan.query.without_options))
     is_streaming = any(sources[frame.input.source.name].isStreaming for frame in plan.frames)
     require_settings(spark, is_streaming)
-    grouped = packed(plan, sources, buckets).groupBy("bucket")
-    if is_streaming:
-        noted = FoldProcessor.over(grouped, stage)
-    else:
-        noted = grouped.applyInArrow(lambda blobs: fold_bounded(stage, blobs), NOTED)
+    blobs, run_name = packed(plan, sources, buckets), uuid.uuid4().hex
+    for number, choice in enumerate(plan.choices):
+        stage, grouped = FoldStage(folds, number, choice, buckets, merges, question), blobs.groupBy("bucket")
+        if is_streaming:
+            blobs = FoldProcessor.over(grouped, stage, run_name)
+        else:
+            blobs = grouped.applyInArrow(_bounded(stage), BLOBS)
     if plan.merges:
-        noted = noted.repartition(len(merges), "label")
+        blobs = blobs.repartition(len(merges), "bucket")
     schema = finished_schema(plan)
-    finished = noted.mapInArrow(partial(finish_batches, plan.layout, schema), schema_text(schema))
+    finished = blobs.mapInArrow(partial(finish_batches, plan.layout, schema), schema_text(schema))
     return selected(plan, finished.alias(ANSWER))
+
+
+def _bounded(stage: FoldStage) -> Callable[[pa.Table], pa.Table]:
+    return lambda blobs: fold_bounded(stage, blobs)
 
 
 def start(
@@ -60,7 +68,7 @@ def start(
     """Starts a query into a sink, by the manifest of its checkpoint."""
     require_settings(spark, is_streaming=True)
     wanted = default_partitions(spark) if partitions is None else partitions
-    manifest = agree(spark, checkpoint, plan.query, wanted, explicit=partitions is not None)
+    manifest = agree(spark, checkpoint, plan, wanted, explicit=partitions is not None)
     writer = frame(manifest.partitions).writeStream.outputMode("append").options(**options)
     writer = writer.format(sink) if isinstance(sink, str) else writer.foreachBatch(_handing_over(sink))
     writer = writer.option("checkpointLocation", checkpoint)

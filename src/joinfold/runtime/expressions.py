@@ -1,13 +1,20 @@
 """Expressions as Spark SQL: canonical text, with division by zero made NULL before Spark can object."""
 
-from joinfold.logical.expressions import Call, Expression, Literal, rewrite
+from joinfold.logical.expressions import Call, Column, Expression, Literal, rewrite
 from joinfold.logical.sql import expression_text
 from joinfold.types import INT
+
+SOURCE = "source"
 
 
 def spark_text(expression: Expression) -> str:
     """The expression for `selectExpr` on frames whose aliases are the query's."""
     return expression_text(_guard_division(expression))
+
+
+def of_source(expression: Expression) -> Expression:
+    """The expression over the columns of a DataFrame with the alias SOURCE, whichever alias it has in the query."""
+    return rewrite(expression, lambda node: Column(SOURCE, node.name, node.type) if isinstance(node, Column) else None)
 
 
 def _guard_division(expression: Expression) -> Expression:

@@ -1,7 +1,8 @@
 """From DataFrames to packed frames: what Spark computes of each source, and PACK as a stage of Spark.
 
 A source is read once, however many inputs of the query it is: a self-join has one projection with the columns of all
-its inputs, and PACK takes each input's part of a batch.
+its inputs, and PACK takes each input's part of a batch. An input that relations are attached to has rows of its own,
+one for each match, and reads its source by itself.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -9,19 +10,17 @@ from dataclasses import dataclass
 from functools import partial, reduce
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from joinfold.logical.expressions import Column, Expression, rewrite
 from joinfold.names import identifier_text
-from joinfold.operators.arrivals import pack_arrivals
+from joinfold.operators.chain import pack_for
 from joinfold.operators.layout import FoldLayout
-from joinfold.operators.pack import pack
 from joinfold.planner.plan import Frame, PhysicalPlan
-from joinfold.runtime.expressions import spark_text
+from joinfold.runtime.blobs import BLOBS, blob_batch
+from joinfold.runtime.expressions import SOURCE, of_source, spark_text
+from joinfold.runtime.relations import joined
 
-PACKED = "bucket int, blob binary"
-_PACKED_ARROW = pa.schema([("bucket", pa.int32()), ("blob", pa.binary())])
-SOURCE = "source"
 Batches = Iterator[pa.RecordBatch]
 
 
@@ -60,13 +59,17 @@ class Projection:
 def packed(plan: PhysicalPlan, sources: dict[str, DataFrame], labels: tuple[int, ...]) -> DataFrame:
     """All inputs as blobs by bucket, in one DataFrame."""
     by_source: dict[str, list[tuple[int, Frame]]] = {}
+    projections: list[tuple[DataFrame, tuple[Part, ...]]] = []
     for place, frame in enumerate(plan.frames):
-        by_source.setdefault(frame.input.source.name, []).append((place, frame))
-    blobs = []
+        if frame.attached:
+            matches = joined(frame, sources)
+            projections.append((matches, (Part(place, tuple((name, name) for name in matches.columns)),)))
+        else:
+            by_source.setdefault(frame.input.source.name, []).append((place, frame))
     for name, frames in by_source.items():
         projection = Projection.of(frames)
-        projected = sources[name].alias(SOURCE).selectExpr(*projection.texts)
-        blobs.append(projected.mapInArrow(pack_stage(plan.layout, projection.parts, labels), PACKED))
+        projections.append((sources[name].alias(SOURCE).selectExpr(*projection.texts), projection.parts))
+    blobs = [rows.mapInArrow(pack_stage(plan.folds, parts, labels), BLOBS) for rows, parts in projections]
     return reduce(DataFrame.union, blobs)
 
 
@@ -74,34 +77,46 @@ def frame_texts(frame: Frame) -> dict[str, str]:
     """The event time, whether the row passes the filters, and the columns that the plan wants, as Spark SQL."""
     assert frame.input.source.time is not None
     texts = {"ts": f"{SOURCE}.{identifier_text(frame.input.source.time)}"}
-    keep = None if frame.keep is None else spark_text(_of_source(frame.keep))
+    keep = None if frame.keep is None else spark_text(of_source(frame.keep))
     if keep is not None:
         texts["keep"] = keep
     for name, expression in frame.columns:
-        text = spark_text(_of_source(expression))
+        text = spark_text(of_source(expression))
         if keep is not None and not name.startswith("o"):  # what a filter removes must not fail to compute
             text = f"CASE WHEN {keep} THEN {text} END"
         texts[name] = text
     return texts
 
 
-def _of_source(expression: Expression) -> Expression:
-    """The expression over the columns of the source, whichever alias it has in the query."""
-    return rewrite(expression, lambda node: Column(SOURCE, node.name, node.type) if isinstance(node, Column) else None)
-
-
 def pack_stage(
-    layout: FoldLayout, parts: tuple[Part, ...], labels: tuple[int, ...]
+    folds: tuple[FoldLayout, ...], parts: tuple[Part, ...], labels: tuple[int, ...]
 ) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
     """PACK for `mapInArrow`."""
-    return partial(_pack_batches, layout, parts, labels)
+    return partial(_pack_batches, folds, parts, labels)
 
 
 def _pack_batches(
-    layout: FoldLayout, parts: tuple[Part, ...], labels: tuple[int, ...], batches: Iterable[pa.RecordBatch]
+    folds: tuple[FoldLayout, ...], parts: tuple[Part, ...], labels: tuple[int, ...], batches: Iterable[pa.RecordBatch]
 ) -> Batches:
-    packing = pack_arrivals if layout.on_arrival else pack
-    for batch in batches:
+    for batch in whole_rows(batches) if folds[0].on_arrival else batches:
         for part in parts if batch.num_rows else ():
-            buckets, blobs = zip(*packing(layout, part.place, labels, part.of(batch)), strict=True)
-            yield pa.RecordBatch.from_arrays([pa.array(buckets, pa.int32()), pa.array(blobs)], schema=_PACKED_ARROW)
+            yield blob_batch(pack_for(folds, part.place, labels, part.of(batch)))
+
+
+def whole_rows(batches: Iterable[pa.RecordBatch]) -> Batches:
+    """Batches in which no row of a stream is apart from its matches, which come one after another."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        if "first" not in batch.schema.names:
+            yield batch
+            continue
+        begins = pc.indices_nonzero(batch.column("first"))
+        cut = begins[-1].as_py() if len(begins) else batch.num_rows
+        if len(begins) and held:
+            yield pa.concat_batches([*held, batch.slice(0, cut)])
+            held = []
+        elif len(begins):
+            yield batch.slice(0, cut)
+        held.append(batch.slice(cut) if len(begins) else batch)
+    if held:
+        yield pa.concat_batches(held)

@@ -20,8 +20,9 @@ from joinfold.planner.plan import PhysicalPlan
 from joinfold.runtime.failures import clear_error
 from joinfold.timetext import timestamp_text
 
-METRICS = "joinfold "  # and the name of the run: queries over queries are watched apart
+METRICS = "joinfold "  # and the name of the run and of the fold: queries over queries are watched apart
 REMEMBERED = 1000
+_ADDED = ("entries", "cells", "state_bytes", "late_")  # each fold has its own; of the rest they know the same
 METRIC_COLUMNS = (
     "watermark long, instants long, entries long, cells long, state_bytes long, late array<long>, seen array<long>, "
     "read array<long>"
@@ -71,7 +72,7 @@ def observed(noted: DataFrame, streams: int, run: str) -> DataFrame:
         watched.append(f.sum(f.col("late")[place]).alias(f"late_{place}"))
         watched.append(f.max(f.col("seen")[place]).alias(f"seen_{place}"))
         watched.append(f.sum(f.col("read")[place]).alias(f"read_{place}"))
-    return noted.observe(METRICS + run, *watched).where("blob IS NOT NULL").select("label", "blob")
+    return noted.observe(METRICS + run, *watched).where("blob IS NOT NULL").select("fold", "bucket", "blob")
 
 
 class Handle:
@@ -149,11 +150,19 @@ def _stamp(step: Mapping[str, Any]) -> tuple[int, str]:
 
 
 def _metrics(step: Mapping[str, Any]) -> dict[str, Any]:
-    """FOLD's numbers; none where no row came."""
-    observed_rows = step.get("observedMetrics", {})
-    row = next((found for name, found in observed_rows.items() if name.startswith(METRICS)), None)
-    metrics = {} if row is None else row.asDict()
-    return metrics if metrics.get("instants") is not None else {}
+    """The numbers of all folds together; none where no row came."""
+    observed_rows = {name: row for name, row in step.get("observedMetrics", {}).items() if name.startswith(METRICS)}
+    if not observed_rows:
+        return {}
+    run = next(iter(observed_rows)).rpartition("-")[0]
+    folds = [row.asDict() for name, row in observed_rows.items() if name.rpartition("-")[0] == run]
+    if any(metrics.get("instants") is None for metrics in folds):
+        return {}
+    together = {}
+    for name in folds[0]:
+        numbers = [metrics[name] for metrics in folds if metrics[name] is not None]
+        together[name] = None if not numbers else sum(numbers) if name.startswith(_ADDED) else max(numbers)
+    return together
 
 
 def _progress(

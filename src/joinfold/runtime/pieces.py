@@ -22,6 +22,7 @@ import pyarrow as pa
 from joinfold.errors import EvaluationError
 from joinfold.operators.bucket import Bucket
 from joinfold.operators.codec import decode, encode
+from joinfold.operators.merge import together
 
 ENTRIES_PER_PIECE = 65_536
 FRESH_RUNS = 8
@@ -140,10 +141,12 @@ class Pieces:
         entries = _ordered([self._read(piece) for piece in pieces])
         cells = entries.column("cell")
         gone = bisect_left(range(len(cells)), True, key=lambda at: not fold.is_done(place, cells[at].as_py()))
-        merged = fold.compacted(place, entries.slice(gone))
+        are_all = all(run in chosen for run in self.runs if run.place == place)
+        merged = fold.compacted(place, entries.slice(gone), are_all)
         self._remove(pieces)
         self.runs = [run for run in self.runs if run not in chosen]
-        self.runs.append(self._written(place, _ordered([merged]), is_fresh=False))
+        if merged.num_rows:
+            self.runs.append(self._written(place, _ordered([merged]), is_fresh=False))
 
     def _written(self, place: int, entries: pa.RecordBatch, is_fresh: bool) -> Run:
         """Stores entries in pieces."""
@@ -181,5 +184,5 @@ def _is_worthwhile(runs: list[Run], fold: Bucket) -> bool:
 
 
 def _ordered(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    (batch,) = pa.Table.from_batches(batches).combine_chunks().sort_by("cell").combine_chunks().to_batches()
+    (batch,) = pa.Table.from_batches([together(batches)]).sort_by("cell").combine_chunks().to_batches()
     return batch

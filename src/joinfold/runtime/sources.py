@@ -1,4 +1,4 @@
-"""Streams that can be named in a line of text: folders of files, a clock that counts, lines of a socket."""
+"""What can be named in a line of text: folders of files, a clock that counts, lines of a socket; tables in files."""
 
 from dataclasses import dataclass
 from typing import assert_never
@@ -12,11 +12,25 @@ from joinfold.types import BIGINT, STRING, TIMESTAMP, Field, Schema
 RATE = Schema((Field("timestamp", TIMESTAMP), Field("value", BIGINT)))
 LINES = Schema((Field("value", STRING), Field("timestamp", TIMESTAMP)))
 _STRICT = {"mode": "FAILFAST"}  # a row that cannot be read must not become a row of NULLs
+_OPTIONS: dict[str, dict[str, str]] = {
+    "parquet": {},
+    "csv": {"header": "true", "enforceSchema": "false", **_STRICT},  # a file's first line names the schema's columns
+    "json": _STRICT,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class FileStream:
     """A folder in which files appear; without a schema, of Parquet, whose files carry theirs."""
+
+    format: str
+    path: str
+    schema: Schema | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileTable:
+    """A file, or a folder of files, that is read as a whole; without a schema, of Parquet."""
 
     format: str
     path: str
@@ -49,13 +63,7 @@ def open_stream(spark: SparkSession, source: NamedStream) -> DataFrame:
             return spark.readStream.schema(spark.read.parquet(path).schema).parquet(path)
         case FileStream(format=format_, path=path, schema=schema):
             assert schema is not None, "only Parquet files carry theirs"
-            reader = spark.readStream.format(format_).schema(schema_text(schema))
-            match format_:
-                case "csv":  # the first line of a file names its columns, and they must be the schema's
-                    reader = reader.options(header=True, enforceSchema=False, **_STRICT)
-                case "json":
-                    reader = reader.options(**_STRICT)
-            return reader.load(path)
+            return spark.readStream.format(format_).schema(schema_text(schema)).options(**_OPTIONS[format_]).load(path)
         case RateStream(rows_per_second=rate):
             return spark.readStream.format("rate").option("rowsPerSecond", rate).load()
         case SocketStream(host=host, port=port, schema=schema):
@@ -68,6 +76,7 @@ def open_stream(spark: SparkSession, source: NamedStream) -> DataFrame:
             assert_never(source)
 
 
-def read_table(spark: SparkSession, path: str) -> DataFrame:
-    """A relation of Parquet files."""
-    return spark.read.parquet(path)
+def read_table(spark: SparkSession, table: FileTable) -> DataFrame:
+    """The DataFrame of a relation."""
+    reader = spark.read.format(table.format).options(**_OPTIONS[table.format])
+    return (reader if table.schema is None else reader.schema(schema_text(table.schema))).load(table.path)

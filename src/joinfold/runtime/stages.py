@@ -7,46 +7,58 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from joinfold.arrow import arrow_schema
 from joinfold.operators.arrivals import at_arrivals
 from joinfold.operators.bucket import Bucket, Noted
 from joinfold.operators.buckets import open_bucket
+from joinfold.operators.chain import pass_on
 from joinfold.operators.changes import changes
 from joinfold.operators.choice import FoldChoice
 from joinfold.operators.codec import decode, encode
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.merge import merge, together
 from joinfold.operators.values import stable_hash
+from joinfold.runtime.blobs import BLOBS_ARROW, Addressed, blob_batch
 from joinfold.types import Schema
-
-NOTED = "label int, blob binary"
-NOTED_ARROW = pa.schema([("label", pa.int32()), ("blob", pa.binary())])
 
 
 @dataclass(frozen=True, slots=True)
 class FoldStage:
-    """What FOLD needs besides its rows: the layout, a choice, its buckets, and the labels its answers are merged by."""
+    """What a fold needs besides its rows: all layouts and which is its own, a choice, its buckets, and the labels that
+    answers are merged by.
+    """
 
-    layout: FoldLayout
+    folds: tuple[FoldLayout, ...]
+    number: int
     choice: FoldChoice
     buckets: tuple[int, ...]
     merges: tuple[int, ...]
     question: str
 
     @property
+    def layout(self) -> FoldLayout:
+        """The layout of this fold."""
+        return self.folds[self.number]
+
+    @property
     def identity(self) -> str:
         """What state must agree with to be this query's: the question, what is kept of it, and the buckets."""
-        kept = f"{self.question}\n{self.layout.inputs}\n{self.layout.timeline}\n{len(self.buckets)}"
+        layout = self.layout
+        kept = f"{self.question}\n{layout.inputs}\n{layout.feeds}\n{layout.timeline}\n{len(self.buckets)}"
         return hashlib.sha256(kept.encode()).hexdigest()
 
     def fold_for(self, bucket: int) -> Bucket:
         """A bucket before its first row."""
         return open_bucket(self.layout, self.buckets.index(bucket), self.choice)
 
-    def split(self, noted: Noted) -> Iterator[tuple[int, bytes]]:
-        """The noted rows by the label under which their group is merged."""
-        rows = noted.rows
+    def split(self, bucket: int, noted: Noted) -> Iterator[Addressed]:
+        """The noted rows of a bucket: of a view for the fold that reads it, else for where their group is merged."""
+        if self.layout.is_view:
+            yield from pass_on(self.folds, self.number, self.buckets.index(bucket), self.buckets, noted)
+            return
+        rows, merge = noted.rows, len(self.folds)
         if rows is None:
             return
         facts: dict[str, Any] = {"arrivals": noted.arrivals} if self.layout.on_arrival else {}
@@ -54,22 +66,23 @@ class FoldStage:
             facts |= {"instants": noted.numbers, "before": noted.before}
         groups = [rows.column(name) for name in rows.schema.names if name.startswith("g")]
         if len(self.merges) == 1 or not groups:
-            yield self.merges[0], encode(rows, facts)
+            yield merge, self.merges[0], encode(rows, facts)
             return
         part = stable_hash(groups) % np.uint64(len(self.merges))
         for number, label in enumerate(self.merges):
             mine = part == number
             if mine.any():
-                yield label, encode(rows.filter(pa.array(mine)), facts)
+                yield merge, label, encode(rows.filter(pa.array(mine)), facts)
 
 
 def fold_bounded(stage: FoldStage, blobs: pa.Table) -> pa.Table:
-    """FOLD over all blobs of a bucket, to the end."""
-    fold = stage.fold_for(blobs.column("bucket")[0].as_py())
-    fold.absorb(blobs.column("blob").to_pylist())
-    noted = list(stage.split(fold.answer(to_the_end=True)))
-    labels, encoded = zip(*noted, strict=True) if noted else ((), ())
-    return pa.Table.from_arrays([pa.array(labels, pa.int32()), pa.array(encoded, pa.binary())], schema=NOTED_ARROW)
+    """A fold over all blobs of a bucket, to the end; those for other folds go on as they are."""
+    bucket = blobs.column("bucket")[0].as_py()
+    own = pc.equal(blobs.column("fold"), stage.number)
+    fold = stage.fold_for(bucket)
+    fold.absorb(blobs.filter(own).column("blob").to_pylist())
+    noted = blob_batch(stage.split(bucket, fold.answer(to_the_end=True)))
+    return pa.concat_tables([blobs.filter(pc.invert(own)).cast(BLOBS_ARROW), pa.Table.from_batches([noted])])
 
 
 def finish_batches(layout: FoldLayout, schema: Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

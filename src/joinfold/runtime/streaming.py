@@ -18,12 +18,13 @@ from joinfold.errors import EvaluationError
 from joinfold.operators.bucket import Bucket, Moment
 from joinfold.operators.codec import decode, encode
 from joinfold.operators.timeline import Clock, Occupancy
+from joinfold.runtime.blobs import BLOBS, Addressed
 from joinfold.runtime.handle import METRIC_COLUMNS, observed
 from joinfold.runtime.pieces import Pieces
-from joinfold.runtime.stages import NOTED, FoldStage
+from joinfold.runtime.stages import FoldStage
 from joinfold.runtime.warm import WarmFolds, shared_folder
 
-ROWS = f"{NOTED}, {METRIC_COLUMNS}"
+ROWS = f"{BLOBS}, {METRIC_COLUMNS}"
 
 _warm = WarmFolds(shared_folder())
 
@@ -31,14 +32,14 @@ _warm = WarmFolds(shared_folder())
 class FoldProcessor(StatefulProcessor):
     """FOLD for `transformWithStateInPandas`: decodes, folds, encodes."""
 
-    def __init__(self, stage: FoldStage) -> None:
+    def __init__(self, stage: FoldStage, run: str) -> None:
         self.stage = stage
-        self.run = uuid.uuid4().hex
+        self.run = f"{run}-{stage.number}"
 
     @classmethod
-    def over(cls, grouped: GroupedData, stage: FoldStage) -> DataFrame:
-        """The noted answers of all buckets."""
-        processor = cls(stage)
+    def over(cls, grouped: GroupedData, stage: FoldStage, run: str) -> DataFrame:
+        """What all buckets have noted, and what is for later folds, of a run by its name."""
+        processor = cls(stage, run)
         rows = grouped.transformWithStateInPandas(
             statefulProcessor=processor, outputStructType=ROWS, outputMode="Append", timeMode="None"
         )
@@ -53,9 +54,11 @@ class FoldProcessor(StatefulProcessor):
         """A micro-batch of a bucket."""
         bucket = int(key[0])
         pieces, fold = self._fold(bucket)
-        pieces.add(fold.absorb(blob for frame in rows for blob in frame["blob"]))
+        blobs = [row for frame in rows for row in zip(frame["fold"], frame["bucket"], frame["blob"], strict=True)]
+        pieces.add(fold.absorb(blob for number, _, blob in blobs if number == self.stage.number))
         answered = fold.answer()
-        noted = list(self.stage.split(answered))
+        noted = [row for row in blobs if row[0] != self.stage.number]
+        noted += self.stage.split(bucket, answered)
         pieces.forget(fold.is_done)
         pieces.merge(fold)
         facts = {"token": uuid.uuid4().hex, "identity": self.stage.identity, **pieces.facts()}
@@ -86,7 +89,7 @@ class FoldProcessor(StatefulProcessor):
         return pieces, fold
 
 
-def _rows(noted: list[tuple[int, bytes]], fold: Bucket, instants: int, state_bytes: int) -> pd.DataFrame:
+def _rows(noted: list[Addressed], fold: Bucket, instants: int, state_bytes: int) -> pd.DataFrame:
     """The noted answers, and one more row with the bucket's metrics."""
     moment = fold.moment
     metrics = {
@@ -99,8 +102,9 @@ def _rows(noted: list[tuple[int, bytes]], fold: Bucket, instants: int, state_byt
         "seen": moment.clock.largest,
         "read": fold.rows_read if fold.is_first else [0] * fold.layout.streams,  # every bucket knows them; one says so
     }
-    rows = [{"label": label, "blob": blob} for label, blob in noted] + [{"label": 0, **metrics}]
-    columns = ["label", "blob", *metrics]
+    rows = [{"fold": number, "bucket": label, "blob": blob} for number, label, blob in noted]
+    rows.append({"fold": -1, "bucket": 0, **metrics})
+    columns = ["fold", "bucket", "blob", *metrics]
     return pd.DataFrame({name: pd.Series([row.get(name) for row in rows], dtype=object) for name in columns})
 
 

@@ -1,6 +1,7 @@
 """IC (Wang): what enters is added, what leaves is subtracted; nothing is kept of combinations.
 
-Extremes cannot be subtracted: they are charged, as TC does.
+Extremes cannot be subtracted: they are charged, as TC does. Where views are joined nobody knows when a row will leave;
+there the combinations of each group and value are counted.
 """
 
 import numpy as np
@@ -8,7 +9,8 @@ from numpy.typing import NDArray
 
 from joinfold.operators.entries import Integers
 from joinfold.operators.layout import FoldLayout
-from joinfold.operators.methods.method import ChargedExtremes, Method
+from joinfold.operators.methods.extremes import ChargedExtremes, CountedExtremes
+from joinfold.operators.methods.method import Method
 from joinfold.operators.worth import Worth
 
 
@@ -20,7 +22,7 @@ class Incremental(Method):
 
     def __init__(self, layout: FoldLayout) -> None:
         super().__init__(layout)
-        self.extremes = ChargedExtremes(layout)
+        self.extremes = CountedExtremes(layout) if layout.views else ChargedExtremes(layout)
 
     @property
     def bytes_held(self) -> int:
@@ -30,11 +32,12 @@ class Incremental(Method):
     def add(self, worth: Worth, now: int) -> None:
         """Combinations that have come into being."""
         self.totals.add(worth, 1)
-        self.extremes.charge(worth, now)
+        self.extremes.add(worth, now)
 
     def subtract(self, worth: Worth) -> None:
         """Combinations that end."""
         self.totals.add(worth, -1)
+        self.extremes.subtract(worth)
 
     def settle(self, now: int) -> None:
         """The totals are where they are."""

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from joinfold.operators.added import by_group
 from joinfold.operators.entries import Integers
 from joinfold.operators.layout import FoldLayout
-from joinfold.operators.methods.method import ChargedExtremes, Method
+from joinfold.operators.methods.extremes import ChargedExtremes
+from joinfold.operators.methods.method import Method
 from joinfold.operators.timeline import END
 from joinfold.operators.worth import Worth, joined_worth
 
@@ -38,7 +39,7 @@ class TimeCarrying(Method):
         """Combinations that have come into being, and are charged until their first entry leaves."""
         worth = worth.take(worth.leaves > now)
         self.totals.add(worth, 1)
-        self.extremes.charge(worth, now)
+        self.extremes.add(worth, now)
         ending = by_group(worth, np.stack([worth.leaves, worth.group])) if len(worth) else worth
         for time in np.unique(ending.leaves).tolist():
             if time == END:

@@ -1,0 +1,56 @@
+"""What was measured of joins of many streams: as tables for a person and as JSON for a machine."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from joinfold.benchmark.joins import JoinResults
+from joinfold.benchmark.methods_report import bar_table, plan_json, plan_table
+from joinfold.benchmark.report import as_json, check_table, comparison_table, new_table, rate_table
+
+
+def joins_json(results: JoinResults) -> dict[str, Any]:
+    """Everything but the answers themselves."""
+    return as_json(results) | {
+        "states": [asdict(size) for size in results.states],
+        "plans": [plan_json(run) for run in results.plans],
+        "plan_comparisons": [asdict(item) | {"met": item.is_met} for item in results.plan_comparisons],
+        "differences": results.differences,
+    }
+
+
+def write_joins(results: JoinResults, directory: Path) -> Path:
+    """Writes ``results-joins.json`` into a folder."""
+    numbers = directory / "results-joins.json"
+    numbers.write_text(json.dumps(joins_json(results), indent=1) + "\n", encoding="utf-8")
+    return numbers
+
+
+def join_tables(results: JoinResults) -> list[Table]:
+    """What is worth printing, in order."""
+    return [
+        rate_table(results),
+        comparison_table(results),
+        check_table(results),
+        state_table(results),
+        plan_table("One key in one fold, PACK and FOLD in process and row by row", results.plans),
+        bar_table(results.plan_comparisons),
+    ]
+
+
+def state_table(results: JoinResults) -> Table:
+    """What joinfold keeps of how many events."""
+    table = new_table("State of joinfold, at the end", "data", "events", "entries", "state MB", "bytes/event")
+    for size in results.states:
+        events = size.dataset.events
+        table.add_row(
+            size.dataset.name,
+            f"{events:,}",
+            f"{size.entries:,}",
+            f"{size.state_bytes / 1e6:,.1f}",
+            f"{size.state_bytes / events:,.2f}",
+        )
+    return table

@@ -1,0 +1,34 @@
+"""Rows of streams and relations as Arrow has them, and their columns in the types that they were registered with."""
+
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from joinfold.arrow import arrow_type
+from joinfold.errors import UsageError
+from joinfold.logical.query import Source
+
+Rows: TypeAlias = pa.Table | pa.RecordBatch
+
+
+def column_of(source: Source, rows: Rows, name: str) -> pa.Array:
+    """A column of a source's rows, in one piece and in the type that the source has it in."""
+    whose = f"{kind_of(source)} '{source.name}'"
+    if name not in rows.schema.names:
+        has = ", ".join(rows.schema.names)
+        raise UsageError(f"rows of {whose} come without its column '{name}'", f"they have: {has}.")
+    column, type_ = rows.column(name), source.schema.type_of(name)
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if type_.is_nested or column.type == arrow_type(type_):
+        return column
+    try:
+        return column.cast(arrow_type(type_))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        what = f"column '{name}' of {whose} comes as {column.type}, which is not always {type_}"
+        raise UsageError(what, "cast it first.") from error
+
+
+def kind_of(source: Source) -> str:
+    """What a source is called in a message."""
+    return "stream" if source.is_stream else "relation"

@@ -1,0 +1,160 @@
+"""A stream joined with relations in Spark, before PACK: a row for every match, and one for every row without any.
+
+Every row of the stream must stay, since it moves time, and be counted once, since it may be late. A join that gives it
+back as often as it matches does not tell which rows were one, and a stream cannot number its rows. So relations are
+gathered by key first, and a row of the stream finds one array at most:
+
+    person p               by key                    rows of a                 exploded
+    id  state             id  matches                seller  matches           seller  number  state
+    1   OR          ──▶   1   [OR, ID]      ──▶      1       [OR, ID]   ──▶    1       0       OR
+    1   ID                2   [CA]                   9       NULL              1       1       ID
+    2   CA                                                                     9       NULL    NULL
+
+The number in the array tells the first of a row's matches, and whether there is one. Conditions that are no equality
+look at the exploded rows. Without an equality all of a relation is one array, which every row goes through.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from joinfold.errors import UsageError
+from joinfold.logical.expressions import Column, Expression, inputs_read, rewrite, walk
+from joinfold.names import identifier_text
+from joinfold.planner.plan import Attachment, Frame
+from joinfold.planner.relations import reads_within
+from joinfold.runtime.expressions import SOURCE, of_source, spark_text
+
+ROW = "row"
+Names = dict[tuple[str, str], str]  # what a column of an input is called among those of all inputs
+
+
+def joined(frame: Frame, sources: Mapping[str, DataFrame]) -> DataFrame:
+    """The columns of a frame that relations are attached to, with ``first`` and ``matches``."""
+    after = [*frame.matching, *(expression for _, expression in frame.columns)]
+    names = _names(frame)
+    rows = _stream_rows(frame, sources[frame.input.source.name], names, _read(after))
+    for number, attachment in enumerate(frame.attached):
+        gathered = _gathered(attachment, number, sources, names, _read(after))
+        rows = _exploded(rows, gathered, number, len(attachment.keys))
+    numbers = [f"number_{number}" for number in range(len(frame.attached))]
+    first = " AND ".join(f"COALESCE({number}, 0) = 0" for number in numbers)
+    found = " AND ".join(["keep", *(f"{number} IS NOT NULL" for number in numbers)])
+    said = " AND ".join(f"({_text(part, names)})" for part in frame.matching) or "TRUE"
+    matches = f"COALESCE(CASE WHEN {found} THEN {said} END, FALSE)"
+    rows = rows.alias(ROW).selectExpr("*", f"{first} AS first", f"{matches} AS matches").where("first OR matches")
+    columns = [f"{_computed(name, expression, names)} AS {name}" for name, expression in frame.columns]
+    return rows.alias(ROW).selectExpr("ts", "keep", "first", "matches", *columns)
+
+
+def _computed(name: str, expression: Expression, names: Names) -> str:
+    """A column of the frame; what is no match must not fail to compute, but has its order by values all the same."""
+    text = _text(expression, names)
+    return text if name.startswith("o") else f"CASE WHEN matches THEN {text} END"
+
+
+def _stream_rows(frame: Frame, source: DataFrame, names: Names, read: set[Column]) -> DataFrame:
+    """The time of a stream's rows, whether they pass the filters, what must equal the relations', and columns."""
+    assert frame.input.source.time is not None
+    keep = "TRUE" if frame.keep is None else spark_text(of_source(frame.keep))
+    texts = [f"{SOURCE}.{identifier_text(frame.input.source.time)} AS ts", f"{keep} AS keep"]
+    for number, attachment in enumerate(frame.attached):
+        for place, key in enumerate(attachment.keys):
+            texts.append(
+                f"CASE WHEN {keep} THEN {spark_text(of_source(key.left))} END AS {_key('left', number, place)}"
+            )
+    return source.alias(SOURCE).selectExpr(*texts, *_renamed(frame.input.alias, names, read))
+
+
+def _exploded(rows: DataFrame, gathered: DataFrame, number: int, keys: int) -> DataFrame:
+    """The rows with their matches, one by one; a row without any stays, with no number."""
+    places = range(keys)
+    own = [name for name in rows.columns if name not in {_key("left", number, place) for place in places}]
+    if keys:
+        equal = " AND ".join(f"{_key('left', number, place)} = {_key('right', number, place)}" for place in places)
+        rows = rows.join(gathered, f.expr(equal), "left")
+    else:
+        rows = rows.crossJoin(gathered)
+    rows = rows.selectExpr(*own, f"POSEXPLODE_OUTER(matches_{number}) AS (number_{number}, match)")
+    return rows.selectExpr(*own, f"number_{number}", "match.*")
+
+
+def _gathered(
+    attachment: Attachment, number: int, sources: Mapping[str, DataFrame], names: Names, read: set[Column]
+) -> DataFrame:
+    """The relations of an attachment joined with each other, as arrays by key; as one array where there is no key."""
+    rows = _combined(attachment, sources, names, read).alias(ROW)
+    keys = [_key("right", number, place) for place in range(len(attachment.keys))]
+    texts = [f"{_text(key.right, names)} AS {name}" for key, name in zip(attachment.keys, keys, strict=True)]
+    aliases = {relation.alias for relation in attachment.relations}
+    columns = [names[column.input, column.name] for column in _sorted(read) if column.input in aliases]
+    rows = rows.selectExpr(*texts, f"STRUCT({', '.join(columns)}) AS match")
+    if keys:
+        rows = rows.where(" AND ".join(f"{name} IS NOT NULL" for name in keys))
+    return rows.groupBy(*keys).agg(f.collect_list("match").alias(f"matches_{number}"))
+
+
+def _combined(attachment: Attachment, sources: Mapping[str, DataFrame], names: Names, read: set[Column]) -> DataFrame:
+    """The relations that are attached together, joined with each other in the order of FROM."""
+    wanted = read | _read([*attachment.conditions, *(key.right for key in attachment.keys)])
+    waiting = list(attachment.conditions)
+    known: frozenset[str] = frozenset()
+    combined: DataFrame | None = None
+    for relation in attachment.relations:
+        own = [part for part in waiting if inputs_read(part) == {relation.alias}]
+        known |= {relation.alias}
+        complete = [part for part in waiting if reads_within(part, known) and part not in own]
+        waiting = [part for part in waiting if part not in own and part not in complete]
+        rows = _relation(relation.source.name, sources).alias(SOURCE)
+        rows = reduce(lambda found, part: found.where(spark_text(of_source(part))), own, rows)
+        rows = rows.selectExpr(*_renamed(relation.alias, names, wanted)).alias(ROW)
+        if combined is None:
+            combined = rows
+            continue
+        on = " AND ".join(f"({_text(part, names)})" for part in complete)
+        combined = (combined.join(rows, f.expr(on)) if on else combined.crossJoin(rows)).alias(ROW)
+    assert combined is not None
+    return combined
+
+
+def _relation(name: str, sources: Mapping[str, DataFrame]) -> DataFrame:
+    if sources[name].isStreaming:
+        hint = "register it with session.stream and give it a window."
+        raise UsageError(f"'{name}' is a stream, and was registered as a relation", hint)
+    return sources[name]
+
+
+def _names(frame: Frame) -> Names:
+    """A name for every column that is read of the stream and its relations, unlike any other."""
+    said = [part for attachment in frame.attached for part in attachment.said]
+    read = _read([*said, *frame.matching, *(expression for _, expression in frame.columns)])
+    return {(column.input, column.name): f"column_{number}" for number, column in enumerate(_sorted(read))}
+
+
+def _sorted(columns: Iterable[Column]) -> list[Column]:
+    return sorted(columns, key=lambda column: (column.input, column.name))
+
+
+def _renamed(alias: str, names: Names, read: set[Column]) -> list[str]:
+    """The columns of an input under their names among all."""
+    own = [column for column in _sorted(read) if column.input == alias]
+    return [f"{SOURCE}.{identifier_text(column.name)} AS {names[alias, column.name]}" for column in own]
+
+
+def _read(expressions: Iterable[Expression]) -> set[Column]:
+    return {node for expression in expressions for node in walk(expression) if isinstance(node, Column)}
+
+
+def _key(side: str, number: int, place: int) -> str:
+    return f"{side}_{number}_{place}"
+
+
+def _text(expression: Expression, names: Names) -> str:
+    """The expression over columns that have their names among those of all inputs."""
+
+    def renamed(node: Expression) -> Expression | None:
+        return Column(ROW, names[node.input, node.name], node.type) if isinstance(node, Column) else None
+
+    return spark_text(rewrite(expression, renamed))

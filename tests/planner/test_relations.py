@@ -1,0 +1,83 @@
+"""Where relations are joined, and what is left for the join of streams."""
+
+from joinfold import Session
+from joinfold.logical.sql import expression_text
+from joinfold.planner.plan import Frame, PhysicalPlan
+
+A, B = "s a [TUMBLE 1 MINUTE]", "s b [TUMBLE 1 MINUTE]"
+
+
+def plan_of(inputs: str, where: str, select: str = "COUNT(*) AS n") -> PhysicalPlan:
+    session = Session()
+    session.stream("s", "ts TIMESTAMP, k INT, v INT, t STRING", time="ts")
+    session.table("r", "k INT, v INT, t STRING")
+    return session.sql(f"SELECT {select} FROM {inputs} WHERE {where}").plan
+
+
+def attached(frame: Frame) -> list[tuple[str, list[str], list[str]]]:
+    """The relations of each attachment, what they are joined on, and what is said of them alone."""
+    return [
+        (
+            " ".join(relation.alias for relation in attachment.relations),
+            [expression_text(key.condition) for key in attachment.keys],
+            [expression_text(part) for part in attachment.conditions],
+        )
+        for attachment in frame.attached
+    ]
+
+
+def key_texts(plan: PhysicalPlan) -> list[list[str]]:
+    return [[expression_text(member) for member in members] for members in plan.keys]
+
+
+def test_a_relation_goes_to_the_first_stream_that_has_an_equal_value() -> None:
+    plan = plan_of(f"{A}, {B}, r", "a.v < r.v AND b.k = r.k AND a.k = b.k")
+    assert [attached(frame) for frame in plan.frames] == [[], [("r", ["b.k = r.k"], [])]]
+    both = plan_of(f"r, {A}, {B}", "b.k = r.k AND a.k = r.k")
+    assert [attached(frame) for frame in both.frames] == [[("r", ["a.k = r.k"], [])], []]
+    assert key_texts(both) == [["b.k", "r.k"]], "what is said of another stream stays a key of the join"
+
+
+def test_without_an_equal_value_it_goes_to_the_first_stream_of_any_condition() -> None:
+    plan = plan_of(f"{A}, {B}, r", "a.k = b.k AND b.v + r.v > 3 AND a.v <> r.v")
+    assert attached(plan.frames[0]) == [("r", [], [])] and not plan.frames[1].attached
+    assert [expression_text(part) for part in plan.frames[0].matching] == ["a.v <> r.v"]
+    (condition,) = plan.layout.combining.conditions
+    assert condition.places == (0, 1)
+
+
+def test_relations_that_are_connected_go_together_and_others_apart() -> None:
+    plan = plan_of(f"{A}, r p, r q, r o", "a.k = p.k AND p.v = q.v AND q.t = 'x' AND a.v = o.v AND o.v + p.v > a.v")
+    (frame,) = plan.frames
+    assert sorted(attached(frame)) == [
+        ("o", ["a.v = o.v"], []),
+        ("p q", ["a.k = p.k"], ["p.v = q.v", "q.t = 'x'"]),
+    ]
+    assert [expression_text(part) for part in frame.matching] == ["o.v + p.v > a.v"]
+
+
+def test_each_stream_has_its_own_relations() -> None:
+    plan = plan_of(f"{A}, r p, {B}, r q", "a.k = p.k AND b.k = q.k AND p.v = q.v AND a.t = b.t AND a.v > 0")
+    assert [attached(frame) for frame in plan.frames] == [[("p q", ["a.k = p.k"], ["p.v = q.v"])], []]
+    apart = plan_of(f"{A}, r p, {B}, r q", "a.k = p.k AND b.k = q.k AND p.v + a.v = q.v AND a.v > 0")
+    assert [attached(frame)[0][0] for frame in apart.frames] == ["p", "q"]
+    assert key_texts(apart) == [["p.v + a.v", "q.v"]], (
+        "an expression over a stream and its relation is one of the stream"
+    )
+    keep = apart.frames[0].keep
+    assert keep is not None and expression_text(keep) == "a.v > 0"
+
+
+def test_values_of_a_stream_and_its_relation_are_multiplied_where_they_are() -> None:
+    plan = plan_of(f"{A}, r, {B}", "a.k = r.k AND a.k = b.k", "SUM(a.v * r.v * b.v) AS s")
+    assert not plan.layout.combining
+    columns = [[expression_text(expression) for _, expression in frame.columns] for frame in plan.frames]
+    assert columns[0][1] == "CAST(a.v AS BIGINT) * r.v" and columns[1] == ["b.k", "b.v"]
+
+
+def test_rows_of_one_time_are_ordered_by_the_columns_of_their_stream() -> None:
+    plan = plan_of("s a [1 MINUTE], r", "a.k = r.k AND r.v > a.v", "COUNT(*) AS n, MAX(r.t) AS t")
+    assert not [name for name, _ in plan.frames[0].columns if name.startswith("o")]
+    arrival = plan_of("s a [1 MINUTE], r", "a.k = r.k AND r.v > a.v EMIT ON ARRIVAL", "COUNT(*) AS n, MAX(r.t) AS t")
+    ordered = [expression_text(part) for name, part in arrival.frames[0].columns if name.startswith("o")]
+    assert ordered == ["a.k", "a.v"]
