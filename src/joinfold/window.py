@@ -184,6 +184,11 @@ class Rows:
         _check("size", self.size, f"{self.size} ROWS")
         _check("slide", self.slide, f"{self.slide} ROWS")
 
+    @property
+    def block(self) -> int:
+        """How many rows come and go together: the sub-window."""
+        return gcd(self.size, self.slide)
+
     def to_sql(self) -> str:
         """Canonical text."""
         return f"[ROWS {self.size}]" if self.slide == 1 else f"[ROWS {self.size} SLIDE {self.slide}]"
@@ -216,6 +221,11 @@ class RangeByRows:
     def __post_init__(self) -> None:
         _check("size", self.size_us, duration_text(self.size_us))
         _check("slide", self.slide, f"{self.slide} ROWS")
+
+    @property
+    def block(self) -> int:
+        """After how many rows the window moves."""
+        return self.slide
 
     def to_sql(self) -> str:
         """Canonical text."""

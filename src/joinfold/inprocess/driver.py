@@ -20,12 +20,11 @@ from joinfold.inprocess.frames import frame_batch
 from joinfold.inprocess.relations import Side, attached_sides
 from joinfold.inprocess.rows import Rows
 from joinfold.inprocess.selecting import answer_table
-from joinfold.operators.arrivals import at_arrivals
 from joinfold.operators.bucket import Bucket, Noted
 from joinfold.operators.buckets import open_bucket
 from joinfold.operators.chain import pack_for, pass_on
 from joinfold.operators.changes import changes
-from joinfold.operators.merge import merge, together
+from joinfold.operators.merge import merge, placed, together
 from joinfold.planner.plan import PhysicalPlan
 
 
@@ -135,6 +134,7 @@ class InProcess:
             blobs: dict[int, list[bytes]] = {}
             for label in self.labels:
                 noted = self.folds[fold * each + label].answer(to_the_end)
+                accepted[fold * each + label] += self.folds[fold * each + label].take_made()
                 for reader, other, blob in pass_on(self.plan.folds, fold, label, self.labels, noted):
                     blobs.setdefault(reader * each + other, []).append(blob)
             for number, mine in blobs.items():
@@ -155,7 +155,9 @@ class InProcess:
         finished = together(parts) if layout.is_plain else merge(layout, parts)
         if layout.changes:
             finished = changes(finished, first.numbers, first.before)
-        return finished if first.arrivals is None else at_arrivals(finished, first.arrivals)
+        if first.where is None:
+            return finished
+        return placed(finished, first.numbers, first.where, [field.name for field in self.plan.query.leading])
 
     def _weigh(self) -> None:
         measures = self.measures

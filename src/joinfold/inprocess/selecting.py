@@ -53,7 +53,7 @@ def answer_table(plan: PhysicalPlan, finished: pa.RecordBatch) -> pa.Table:
 
 
 def _when(plan: PhysicalPlan) -> list[str]:
-    return ["instant", "arrival"] if plan.layout.on_arrival else ["instant"]
+    return [field.name for field in plan.query.leading]
 
 
 def _selected(plan: PhysicalPlan, finished: pa.RecordBatch, rows: Places, prefix: str = "") -> Selected:

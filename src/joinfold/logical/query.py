@@ -187,6 +187,13 @@ class LogicalQuery:
     @property
     def schema(self) -> Schema:
         """The columns of the answer: where and when, then the SELECT list."""
+        changes = (Field("change", STRING),) if self.changes else ()
+        selected = (Field(output.name, output.expression.type) for output in self.outputs)
+        return Schema((*self.leading, *changes, *selected))
+
+    @property
+    def leading(self) -> tuple[Field, ...]:
+        """The columns that say where and when an answer is."""
         leading: list[Field] = []
         if isinstance(self.sync, OnWindowId):
             leading.append(Field("wid", BIGINT))
@@ -198,10 +205,7 @@ class LogicalQuery:
             leading.append(Field("instant", self.streams[0].source.clock))
         if isinstance(self.emit, OnArrival):
             leading.append(Field("arrival", BIGINT))
-        if self.changes:
-            leading.append(Field("change", STRING))
-        selected = (Field(output.name, output.expression.type) for output in self.outputs)
-        return Schema((*leading, *selected))
+        return tuple(leading)
 
     def _roots(self) -> list[Expression]:
         return [*self.where, *self.groups, *self.aggregates, *(output.expression for output in self.outputs)]

@@ -4,6 +4,8 @@ Every bucket gets the *arrivals* of all rows: time, input, and the values that o
 through the same sequence of rows; each lets its own rows enter, lets rows leave that have become too old, and notes its
 groups at every row. Entries are single rows here, found by their number in the batch that brought them. A row has as
 many of them as it has matches in relations, all in one bucket or in several.
+
+Since all buckets go through all rows, each can count them: a row leaves ``[ROWS n]`` with the n-th arrival after it.
 """
 
 import os
@@ -22,10 +24,10 @@ from joinfold.operators.entries import Entries
 from joinfold.operators.fold import Fold
 from joinfold.operators.labels import GapUsedUp
 from joinfold.operators.layout import FoldLayout
+from joinfold.operators.ordering import in_order, order_names
 from joinfold.operators.pack import aggregate, bucket_of, cut
 from joinfold.operators.timeline import END
-from joinfold.operators.values import order_codes
-from joinfold.window import Continuous
+from joinfold.window import Continuous, Rows
 
 ARRIVALS = 1000  # entries of input i are stored under i, its arrivals under ARRIVALS + i
 Arrival = tuple[int, int, int, int]  # time, input, batch, row
@@ -38,7 +40,11 @@ class ArrivalFold(Fold):
         super().__init__(layout, number, choice)
         self.waiting: list[list[pa.RecordBatch]] = [[] for _ in layout.inputs]
         self.rows: dict[tuple[int, int], tuple[int, Entries]] = {}
-        self.inside: list[deque[tuple[int, Entries]]] = [deque() for _ in layout.inputs]
+        self.inside: list[deque[tuple[int, Entries]]] = [deque() for _ in layout.inputs]  # by time, or by number
+        windows = enumerate(layout.timeline.windows)
+        self.last: dict[int, deque[int]] = {  # the times of the last arrivals of streams whose rows are counted
+            place: deque(maxlen=window.size) for place, window in windows if isinstance(window, Rows)
+        }
 
     def absorb(self, blobs: Iterable[bytes]) -> list[tuple[int, pa.RecordBatch]]:
         """Takes in a micro-batch: the bucket's own rows, and the arrivals of all."""
@@ -86,7 +92,7 @@ class ArrivalFold(Fold):
             waiting = self.live.vocabulary.adopt(old.vocabulary, place, [self.rows[name][1] for name in names])
             self.rows |= {name: (place, row) for name, row in zip(names, waiting, strict=True)}
             rows = self.live.vocabulary.adopt(old.vocabulary, place, [row for _, row in self.inside[place]])
-            self.inside[place] = deque((self._time(row), row) for row in rows)
+            self.inside[place] = deque(zip((mark for mark, _ in self.inside[place]), rows, strict=True))
         applied = self.moment.applied
         try:
             for place, inside in enumerate(self.inside):
@@ -100,16 +106,33 @@ class ArrivalFold(Fold):
     def resume(self) -> None:
         """Rows that were inside before are inside again, in order of time; arrivals that were answered are gone."""
         answered = self.moment.answered
+        numbers = self._numbers_before(answered)
         for place, waiting in enumerate(self.waiting if answered is not None else []):
             self.waiting[place] = [batch.filter(pc.greater_equal(batch.column("cell"), answered)) for batch in waiting]
         expected = {name for place in range(self.layout.streams) for name in self._names(place)}
         applied = self.moment.applied
-        stored = [(name, place, row) for name, (place, row) in self.rows.items() if name not in expected]
-        for name, place, row in sorted(stored, key=lambda item: self._time(item[2])):
-            del self.rows[name]
+        stored = []
+        for name in [name for name in self.rows if name not in expected]:
+            place, row = self.rows.pop(name)
+            stored.append((numbers.get(name, 0) if place in self.last else self._time(row), place, row))
+        for mark, place, row in sorted(stored, key=lambda item: item[0]):
             assert applied is not None
-            if not self._is_gone(place, self._time(row), applied):
-                self._let_in(place, row, applied)
+            if not self._is_gone(place, mark, applied):
+                self._let_in(place, mark, row, applied)
+
+    def _numbers_before(self, answered: int | None) -> dict[tuple[int, int], int]:
+        """The numbers of rows that were answered, as far as they may be inside; their times are remembered."""
+        numbers: dict[tuple[int, int], int] = {}
+        for place, last in self.last.items():
+            if answered is not None and self.waiting[place]:
+                stored = pa.Table.from_batches(self.waiting[place]).combine_chunks()
+                stored = stored.filter(pc.less(stored.column("cell"), answered))
+                stored = stored.take(pa.array(in_order(stored)))
+                last.extend(stored.column("cell").to_pylist())
+                names = zip(stored.column("batch").to_pylist(), stored.column("row").to_pylist(), strict=True)
+                first = self.moment.numbered[place] - stored.num_rows + 1
+                numbers |= {name: number for number, name in enumerate(names, first)}
+        return numbers
 
     def answer(self, to_the_end: bool = False) -> Noted:
         """Goes through all rows that are final, and notes the groups at each."""
@@ -125,9 +148,13 @@ class ArrivalFold(Fold):
         places: list[tuple[int, int]] = []
         for position, (ts, place, batch, row) in enumerate(arrivals):
             moment.applied = ts
+            if place in self.last:
+                moment.numbered[place] += 1
+                self.last[place].append(ts)
             self._let_out(ts)
             if (batch, row) in self.rows:
-                self._let_in(place, self.rows.pop((batch, row))[1], ts)
+                mark = moment.numbered[place] if place in self.last else ts
+                self._let_in(place, mark, self.rows.pop((batch, row))[1], ts)
             number = places[-1][1] + 1 if places and places[-1][0] == ts else 1
             places.append((ts, number))
             self.note(position, ts)
@@ -135,13 +162,17 @@ class ArrivalFold(Fold):
         noted = self.live.noted()
         if self.live.is_outgrown(len(self.rows) + sum(map(len, self.inside))):
             self.renew()
-        return Noted(noted, list(range(len(places))), before, places)
+        where = [list(column) for column in zip(*places, strict=True)] or [[], []]
+        return Noted(noted, list(range(len(places))), before, where)
 
     def is_done(self, place: int, last_cell: int) -> bool:
         """Whether stored rows up to this time are of no more use."""
+        stream, answered, applied = place % ARRIVALS, self.moment.answered, self.moment.applied
+        if stream in self.last:
+            last = self.last[stream]
+            return len(last) == last.maxlen and last_cell < last[0]
         if place >= ARRIVALS:
-            return self.moment.answered is not None and last_cell < self.moment.answered
-        applied = self.moment.applied
+            return answered is not None and last_cell < answered
         return applied is not None and last_cell < applied and self._is_gone(place, last_cell, applied)
 
     def _due(self, until: int) -> list[Arrival]:
@@ -153,14 +184,15 @@ class ArrivalFold(Fold):
             table = pa.Table.from_batches(self.waiting[place]).combine_chunks()
             due = np.asarray(table.column("cell").to_numpy()) < until
             self.waiting[place] = table.filter(pa.array(~due)).to_batches()
-            final = _ordered(table.filter(pa.array(due)))
+            final = table.filter(pa.array(due))
+            final = final.take(pa.array(in_order(final)))
             columns = [final.column(name).to_pylist() for name in ("cell", "batch", "row")]
             found += [(ts, place, batch, row) for ts, batch, row in zip(*columns, strict=True)]
         order = sorted(range(len(found)), key=lambda at: found[at][:2])  # stable: values are in order already
         return [found[at] for at in order]
 
-    def _let_in(self, place: int, row: Entries, ts: int) -> None:
-        self.inside[place].append((self._time(row), row))
+    def _let_in(self, place: int, mark: int, row: Entries, ts: int) -> None:
+        self.inside[place].append((mark, row))
         try:
             self._enter(place, row, ts)
         except GapUsedUp:
@@ -179,8 +211,11 @@ class ArrivalFold(Fold):
         window = self.layout.timeline.windows[place]
         return ts + window.size_us + 1 if isinstance(window, Continuous) else END
 
-    def _is_gone(self, place: int, ts: int, now: int) -> bool:
-        return self._leave(place, ts) <= now
+    def _is_gone(self, place: int, mark: int, now: int) -> bool:
+        """Whether a row of this time, or of this number, is no longer seen."""
+        if place in self.last:
+            return mark <= self.moment.numbered[place] - (self.last[place].maxlen or 0)
+        return self._leave(place, mark) <= now
 
     def _time(self, row: Entries) -> int:
         return int(row.cells[0])
@@ -212,8 +247,7 @@ def pack_arrivals(
         "row": pa.array(np.arange(arrived)),
         "keep": pa.array(rows.kept[first]),
     }
-    ordering = [name for name in batch.schema.names if name.startswith("o")]
-    columns |= {name: rows.batch.column(name).filter(pa.array(first)) for name in ordering}
+    columns |= {name: rows.batch.column(name).filter(pa.array(first)) for name in order_names(batch)}
     facts = {"place": place, "rows": rows.rows, "largest_us": rows.largest_us, "timeless": rows.timeless}
     arrivals = encode(pa.RecordBatch.from_pydict(columns), facts | {"arrivals": True})
     is_replicated = layout.is_replicated(place)
@@ -222,24 +256,3 @@ def pack_arrivals(
         mine = entries if is_replicated else entries.filter(pa.array(bucket == number))
         yield label, encode(mine, {"place": place})
         yield label, arrivals
-
-
-def at_arrivals(answers: pa.RecordBatch, arrivals: list[tuple[int, int]]) -> pa.RecordBatch:
-    """Answers under positions in the sequence of rows, as answers at an instant and the number of the arrival in it."""
-    places = np.array(arrivals, np.int64).reshape(-1, 2)[answers.column("instant").to_numpy()]
-    columns = {name: answers.column(name) for name in answers.schema.names}
-    columns |= {"instant": pa.array(places[:, 0].copy()), "arrival": pa.array(places[:, 1].copy())}
-    return pa.RecordBatch.from_pydict(columns)
-
-
-def _ordered(arrivals: pa.Table) -> pa.Table:
-    """Arrivals of one input by time, then by their values: NULL first, NaN last."""
-    keys = {"cell": arrivals.column("cell")}
-    for name in arrivals.schema.names:
-        if name.startswith("o"):
-            column = arrivals.column(name).combine_chunks()
-            codes = order_codes(column)
-            keys[f"there {name}"] = column.is_valid()
-            keys[name] = column if codes is None else pa.array(codes)
-    order = pc.sort_indices(pa.table(keys), sort_keys=[(name, "ascending") for name in keys])
-    return arrivals.take(order)

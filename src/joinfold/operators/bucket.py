@@ -6,6 +6,7 @@ Every bucket gets the pulse of all rows, so all of them know the same watermark.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,35 +18,49 @@ from joinfold.operators.compaction import added_up, latest
 from joinfold.operators.entries import Integers
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.timeline import BEGINNING, Clock, Occupancy
+from joinfold.operators.window_ids import WindowIds
 
 
 @dataclass(slots=True)
 class Moment:
-    """Where a bucket stands: what it has seen of time, what it has answered, and how many rows were late."""
+    """Where a bucket stands: what it has seen of time, what it has answered, how many rows were late.
+
+    Of streams whose rows are numbered, how many are and how often the window has moved; for window ids the first cells.
+    """
 
     clock: Clock
     occupancy: Occupancy
     answered: int | None = None
     applied: int | None = None
     late: list[int] = field(default_factory=list)
+    numbered: list[int] = field(default_factory=list)
+    moved: list[int] = field(default_factory=list)
+    origins: list[int | None] = field(default_factory=list)
 
     @classmethod
     def beginning(cls, streams: int) -> "Moment":
         """Before the first row."""
-        return cls(Clock.unset(streams), Occupancy.empty(streams), late=[0] * streams)
+        late, numbered, moved = ([0] * streams for _ in range(3))
+        return cls(Clock.unset(streams), Occupancy.empty(streams), None, None, late, numbered, moved, [None] * streams)
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """What a bucket has to say: rows of totals under numbers, and the instants (and arrivals) that these stand for.
+    """What a bucket has to say: rows of totals under numbers, and the columns ``where`` that these stand for.
 
-    ``before`` is the number under which stand the groups as they were before the first of them.
+    Without such columns numbers are instants.
+    ``before`` is the number under which stand the groups as they were before the first of them. ``cuts`` are those of
+    streams whose rows are numbered.
     """
 
     rows: pa.RecordBatch | None
     numbers: list[int]
     before: int | None = None
-    arrivals: list[tuple[int, int]] | None = None
+    where: list[list[int]] | None = None
+    cuts: dict[int, pa.RecordBatch] = field(default_factory=dict)
+
+
+CUTS = 2000  # entries of input i are stored under i, the cuts of stream i under CUTS + i
 
 
 class Bucket(ABC):
@@ -54,6 +69,8 @@ class Bucket(ABC):
     The first bucket speaks for what no bucket has: the one group of a query without groups where nothing matches, and
     late rows without a key.
     """
+
+    counts_late: ClassVar[bool] = True
 
     def __init__(self, layout: FoldLayout, number: int, choice: FoldChoice | None = None) -> None:
         self.layout = layout
@@ -106,12 +123,19 @@ class Bucket(ABC):
                 assert place is not None
                 accepted += [(place, batch)] if batch.num_rows else []
                 continue
+            if "cuts" in pulse:
+                accepted.append((CUTS + feed, batch))
+                continue
             self.rows_read[feed] += pulse["rows"]
             seen = np.array(pulse["cells"], np.int64)
-            self.moment.occupancy.add(feed, seen[self.in_time(feed, seen, watermark)])
+            self._see(feed, seen[self.in_time(feed, seen, watermark)])
             if place is None:  # another fold has its entries
                 continue
             in_time = self.in_time(feed, cells_of(batch), watermark)
+            if in_time.any():
+                accepted.append((place, batch if in_time.all() else batch.filter(pa.array(in_time))))
+            if not self.counts_late:
+                continue
             keyless = np.array(pulse["keyless_cells"], np.int64)
             counts = np.array(pulse["keyless_counts"], np.int64)
             counts_entries = self.is_first or not self.layout.is_replicated(place)  # all have what is replicated
@@ -120,14 +144,21 @@ class Bucket(ABC):
             if self.is_first:  # every bucket knows of these rows; one counts them
                 self.moment.late[feed] += pulse["timeless"]
                 self.moment.late[feed] += int(counts[~self.in_time(feed, keyless, watermark)].sum())
-            if in_time.any():
-                accepted.append((place, batch if in_time.all() else batch.filter(pa.array(in_time))))
         for _, pulse in decoded:
             if pulse.get("largest_us") is not None:
                 self.moment.clock.see(pulse["feed"], pulse["largest_us"])
         for place, batch in accepted:
             self.receive(place, batch)
         return accepted
+
+    def _see(self, stream: int, cells: Integers) -> None:
+        """Cells of a stream that have a row, in time, whether filters remove it or not."""
+        if not isinstance(self.layout.timeline, WindowIds):
+            self.moment.occupancy.add(stream, cells)
+        elif len(cells):
+            origins, first = self.moment.origins, int(cells.min())
+            known = origins[stream]
+            origins[stream] = first if known is None else min(known, first)
 
     def in_time(self, stream: int, cells: Integers, watermark: int | None) -> NDArray[np.bool_]:
         """Which cells are not late."""
@@ -139,6 +170,10 @@ class Bucket(ABC):
         """The watermark from which on rows of these cells are late."""
         timeline = self.layout.timeline
         return timeline.due(stream, cells) if timeline.on_trigger else timeline.first_instant(stream, cells)
+
+    def take_made(self) -> list[tuple[int, pa.RecordBatch]]:
+        """What answering made that has to be stored: nothing, since most of it can be made again."""
+        return []
 
     def receive(self, place: int, batch: pa.RecordBatch) -> None:
         """Takes in entries that are new."""
@@ -168,8 +203,8 @@ class Bucket(ABC):
         """Stored entries, all of an input or its latest, in as few as say the same."""
         if place in self.layout.views:
             return latest(self.layout.inputs[place], entries, keep_gone=not are_all)
-        if self.layout.on_arrival:  # every row is there by itself
-            return entries
+        if self.layout.on_arrival or place >= CUTS or self.layout.feeds[place] in self.layout.timeline.counting:
+            return entries  # every row is there by itself
         return added_up(self.layout.inputs[place], entries, self.alike_before(place))
 
 

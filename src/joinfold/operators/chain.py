@@ -17,7 +17,7 @@ from joinfold.operators.arrivals import pack_arrivals
 from joinfold.operators.bucket import Noted
 from joinfold.operators.codec import encode
 from joinfold.operators.layout import FoldLayout
-from joinfold.operators.pack import by_bucket, pack_rows
+from joinfold.operators.pack import by_bucket, cut, order_of, pack_rows
 from joinfold.operators.values import present
 
 ORIGIN = "origin"  # the bucket that a row of a view comes from: each has its own part of a group
@@ -31,25 +31,37 @@ def pack_for(
     if folds[0].on_arrival:
         yield from ((0, label, blob) for label, blob in pack_arrivals(folds[0], stream, labels, batch))
         return
-    own = next(number for number, layout in enumerate(folds) if stream in layout.feeds)
-    entries, pulse = pack_rows(folds[own], stream, batch, by_row)
+    own = next(number for number, layout in enumerate(folds) if stream in layout.feeds and not layout.is_numbering)
+    rows = cut(folds[own], stream, batch)
+    entries, pulse = pack_rows(folds[own], stream, rows, by_row)
     facts = pulse.facts()
-    yield from ((own, label, blob) for label, blob in by_bucket(folds[own], stream, labels, entries, facts))
-    if len(folds) > 1:
-        heartbeat = encode(_NO_ENTRIES, facts)
-        yield from ((fold, label, heartbeat) for fold in range(len(folds)) if fold != own for label in labels)
+    heartbeat = encode(_NO_ENTRIES, facts) if len(folds) > 1 else b""
+    for fold, layout in enumerate(folds):
+        if fold == own:
+            yield from ((own, label, blob) for label, blob in by_bucket(layout, stream, labels, entries, facts))
+        elif layout.is_numbering and stream in layout.feeds:  # one bucket numbers a stream
+            number = stream % len(labels)
+            yield fold, labels[number], encode(order_of(rows), facts)
+            yield from ((fold, label, heartbeat) for label in labels if label != labels[number])
+        else:
+            yield from ((fold, label, heartbeat) for label in labels)
 
 
 def pass_on(
     folds: Sequence[FoldLayout], fold: int, bucket: int, labels: tuple[int, ...], noted: Noted
 ) -> Iterator[tuple[int, int, bytes]]:
-    """What a bucket has noted of a view, for the fold that reads it: fold, bucket label, blob."""
+    """What a bucket has noted for later folds: fold, bucket label, blob. Cuts go to all, a view to its reader."""
+    for stream, cuts in noted.cuts.items():
+        blob = encode(cuts, {"feed": stream, "cuts": True})
+        readers = [later for later in range(fold + 1, len(folds)) if not folds[later].partition]
+        yield from ((later, label, blob) for later in readers for label in labels)
     if noted.rows is None:
         return
     layout = folds[fold]
     feed = layout.streams + fold
     reader = next(number for number, later in enumerate(folds) if feed in later.feeds)
-    rows = _with_keys(folds[reader], feed, view_rows(layout, bucket, noted.rows))
+    rows = noted.rows if layout.partition else view_rows(layout, bucket, noted.rows)
+    rows = _with_keys(folds[reader], feed, rows)
     yield from ((reader, label, blob) for label, blob in by_bucket(folds[reader], feed, labels, rows, {"feed": feed}))
 
 

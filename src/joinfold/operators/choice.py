@@ -30,7 +30,8 @@ HASH, TREE, SUMS = Index("hash"), Index("btree"), Index("sums")
 class FoldChoice:
     """A method for sums, the inputs whose windows are aggregation sets, and an index for the window of each input.
 
-    ``order`` has the inputs in the order in which they are probed, each after the one whose entry arrives.
+    ``order`` has the inputs in the order in which they are probed, each after the one whose entry arrives. What a plain
+    join by window ids finds is shared by the result windows, or found for each.
     """
 
     method: MethodName
@@ -38,6 +39,7 @@ class FoldChoice:
     indexes: tuple[Index, ...]
     order: tuple[int, ...]
     is_fused: bool = False
+    shares: bool = True
 
     @staticmethod
     def usual(layout: FoldLayout) -> "FoldChoice":
@@ -45,17 +47,19 @@ class FoldChoice:
         places, combining = range(len(layout.inputs)), layout.combining
         enumerated = TREE if combining.ranges or not layout.bucket_classes else HASH
         index = SUMS if can_sum(layout) else enumerated
-        early = () if layout.views and layout.extremes else places  # extremes are counted, combination by combination
+        early = (
+            () if layout.is_open_ended and layout.extremes else places
+        )  # extremes are counted, combination by combination
         return FoldChoice("ic", frozenset(early), (index,) * len(places), tuple(places), can_fuse(layout))
 
 
 def can_fuse(layout: FoldLayout) -> bool:
     """Whether aggregation sets by key answer the query: equal keys are all that joins, and every input has them.
 
-    With more than two inputs: no extremes, no floating sums, groups of two inputs at most. Nobody knows when the rows
-    of a view will leave, so their extremes cannot be charged.
+    With more than two inputs: no extremes, no floating sums, groups of two inputs at most. Where nobody knows when
+    entries will leave, extremes cannot be charged.
     """
-    if layout.combining or layout.is_plain or (layout.views and layout.extremes):
+    if layout.combining or layout.is_plain or (layout.is_open_ended and layout.extremes):
         return False
     if len(layout.inputs) == 2:
         return True

@@ -10,16 +10,19 @@ from bisect import bisect_left, insort
 import numpy as np
 import pyarrow as pa
 
-from joinfold.operators.bucket import Bucket, Noted
+from joinfold.operators.bucket import CUTS, Bucket, Noted, cells_of
 from joinfold.operators.choice import FoldChoice
+from joinfold.operators.cuts import Cuts
 from joinfold.operators.entries import Entries, Integers, joined
 from joinfold.operators.labels import GapUsedUp
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.live import Live
 from joinfold.operators.matched import Matched
+from joinfold.operators.merge import together
 from joinfold.operators.standing import Standing
 from joinfold.operators.timeline import BEGINNING, END
-from joinfold.window import Landmark
+from joinfold.operators.window_ids import Numbering, WindowIds
+from joinfold.window import Landmark, PartitionedRows, RangeByRows, Rows
 
 
 class Fold(Bucket):
@@ -27,10 +30,18 @@ class Fold(Bucket):
 
     def __init__(self, layout: FoldLayout, number: int, choice: FoldChoice | None = None) -> None:
         super().__init__(layout, number, choice)
-        self.live = Live(layout, self.choice)
+        self.live = self.open_live([])
         self.cells = [Cells() for _ in layout.inputs]
         self.standing = {place: Standing() for place in layout.views}
         self.contents: list[tuple[int, int]] = [(BEGINNING, BEGINNING)] * layout.streams
+        windows = enumerate(layout.timeline.windows)
+        self.cuts = {stream: Cuts(window) for stream, window in windows if isinstance(window, Rows | RangeByRows)}
+        self.unnumbered: dict[int, list[pa.RecordBatch]] = {place: [] for place in self._numbered_places()}
+        self.numbered = dict.fromkeys(self.unnumbered, 0)  # up to which number cuts were applied
+
+    def open_live(self, earlier: list[pa.RecordBatch]) -> Live:
+        """Empty windows; ``earlier`` is what was noted before."""
+        return Live(self.layout, self.choice, earlier)
 
     @property
     def entries_held(self) -> int:
@@ -55,6 +66,23 @@ class Fold(Bucket):
 
     def add(self, place: int, batch: pa.RecordBatch) -> None:
         """Puts entries into their cells, where they wait for their instant."""
+        if place >= CUTS:
+            self.cuts[place - CUTS].add(batch)
+        elif place in self.unnumbered:
+            self.unnumbered[place].append(batch)
+        else:
+            self._add_entries(place, self._used(place, batch))
+
+    def _used(self, place: int, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Entries without those of windows that are ignored, as soon as it is certain which these are."""
+        ids = self._by_number()
+        if ids is None or self.moment.applied is None or place in self.standing:
+            return batch
+        return batch.filter(pa.array(cells_of(batch) < ids.ignores(self.layout.feeds[place])))
+
+    def _add_entries(self, place: int, batch: pa.RecordBatch) -> None:
+        if not batch.num_rows:
+            return
         entries = self._read(place, batch)
         self.live.windows.expect(place, entries)
         order = np.argsort(entries.cells, kind="stable")
@@ -91,7 +119,7 @@ class Fold(Bucket):
     def put_aside(self, keep_labels: bool) -> Live:
         """Begins with empty windows; gives back those that were there."""
         self.touched_before = self.touched
-        self.live, old = Live(self.layout, self.choice, self.live.noted_so_far()), self.live
+        self.live, old = self.open_live(self.live.noted_so_far()), self.live
         if keep_labels:
             self.live.vocabulary.label_pairs_of(old.vocabulary)
         return old
@@ -100,8 +128,11 @@ class Fold(Bucket):
         """After the entries of a stored moment were added: brings the windows to where they stood."""
         applied = self.moment.applied
         if applied is not None:
+            self._number()
+            self.contents = [self._content(stream, applied) for stream in range(self.layout.streams)]
             for place, stream in self._timed():
-                self.cells[place].drop_before(self.layout.timeline.content(stream, applied)[0])
+                self.cells[place].drop_before(self._kept_from(stream))
+            self.contents = [(BEGINNING, BEGINNING)] * self.layout.streams
             self.move(applied)
             if self.layout.is_view:  # the view has this already
                 self.note(applied, applied)
@@ -117,10 +148,9 @@ class Fold(Bucket):
         until = END if to_the_end else self.watermark
         if until is None:
             return Noted(None, [])
-        if layout.timeline.on_trigger:
-            instants = self._triggered(until)
-        else:
-            instants = moment.occupancy.instants(layout.timeline, moment.answered, until)
+        self._number()
+        moves, ids = self._moves(until), self._by_number()
+        instants = self.instants(until, moves)
         before = [moment.applied] if layout.changes and len(instants) and moment.applied is not None else []
         for instant in (*before, *instants.tolist()):
             if instant not in before:
@@ -132,9 +162,41 @@ class Fold(Bucket):
             if self._is_outgrown:
                 self.renew()
         moment.answered = until
-        if not layout.timeline.on_trigger and until != END:
-            moment.occupancy.prune(layout.timeline, until)
-        return Noted(noted, instants.tolist(), before[0] if before else None)
+        where = None if ids is None else self._edges(ids, instants.tolist())
+        for stream, cuts in self.cuts.items():
+            cuts.forget(self.contents[stream][0])
+        if ids is None and not layout.timeline.on_trigger and until != END:
+            moment.occupancy.prune(layout.timeline, until, moves)
+        return Noted(noted, instants.tolist(), before[0] if before else None, where)
+
+    def instants(self, until: int, moves: Integers | None) -> Integers:
+        """The instants to answer at, or the numbers of result windows, up to the watermark; ``moves`` are by rows."""
+        moment, ids = self.moment, self._by_number()
+        if ids is not None:
+            return np.arange(0 if moment.applied is None else moment.applied + 1, ids.complete(moment.clock, until))
+        if self.layout.timeline.on_trigger:
+            return self._triggered(until)
+        return moment.occupancy.instants(self.layout.timeline, moment.answered, until, moves)
+
+    def _moves(self, until: int) -> Integers | None:
+        """The instants at which windows that count rows have moved, in order."""
+        windows, seen = self.layout.timeline.windows, self.moment.occupancy.cells
+        keyed = [seen[place] + 1 for place, window in enumerate(windows) if isinstance(window, PartitionedRows)]
+        found = [*(cuts.moves for cuts in self.cuts.values()), *(moves[moves <= until] for moves in keyed)]
+        return np.unique(np.concatenate(found)) if found else None
+
+    def _by_number(self) -> Numbering | None:
+        """What is known of windows that are joined by their numbers."""
+        timeline = self.layout.timeline
+        return Numbering(timeline, self.cuts, self.moment.origins) if isinstance(timeline, WindowIds) else None
+
+    def _edges(self, ids: Numbering, numbers: list[int]) -> list[list[int]]:
+        """The numbers of result windows, and where the windows of each stream begin and end."""
+        columns = [numbers]
+        for stream in range(self.layout.streams):
+            edges = [ids.edges(stream, number) for number in numbers]
+            columns += [[begin for begin, _ in edges], [end for _, end in edges]]
+        return columns
 
     @property
     def _is_outgrown(self) -> bool:
@@ -161,36 +223,75 @@ class Fold(Bucket):
 
         What leaves any window goes before anything enters: the two never meet, so they must not be combined.
         """
-        windows, old_ends = self.live.windows, [end for _, end in self.contents]
-        self.contents = [self.layout.timeline.content(stream, instant) for stream in range(self.layout.streams)]
+        windows, before = self.live.windows, self.contents
+        self.contents = [self._content(stream, instant) for stream in range(self.layout.streams)]
         self.moment.applied = instant
         for place, stream in self._timed():
-            cells, first = self.cells[place], self.contents[stream][0]
-            for cell in cells.between(BEGINNING, min(first, old_ends[stream])):
+            cells = self.cells[place]
+            for cell in cells.between(*_gone(before[stream], self.contents[stream])):
                 for entries in cells.entries[cell]:
                     windows.leave(place, entries, instant)
-            cells.drop_before(first)
+            cells.drop_before(self._kept_from(stream))
         replaced = [(place, *self._replaced(place, instant)) for place in self.standing]
         for place, gone, _ in replaced:
             for entries in gone:
                 windows.leave(place, entries, instant)
         try:
             for place, stream in self._timed():
-                self._let_cells_in(place, stream, old_ends[stream], instant)
+                self._let_cells_in(place, stream, before[stream], instant)
             for place, _, new in replaced:
                 for entries in new:
                     windows.enter(place, entries, END, instant)
         except GapUsedUp:
             self.renew(keep_labels=True)
 
+    def _content(self, stream: int, instant: int) -> tuple[int, int]:
+        """First cell and end cell, exclusive, that a window holds at an instant; blocks of rows are cells too."""
+        ids = self._by_number()
+        if ids is not None:
+            return ids.content(stream, instant)
+        if stream in self.cuts:
+            return self.cuts[stream].content(instant)
+        if isinstance(self.layout.timeline.windows[stream], PartitionedRows):  # which comes as a view
+            return BEGINNING, BEGINNING
+        return self.layout.timeline.content(stream, instant)
+
+    def _kept_from(self, stream: int) -> int:
+        """Cells before this one are of no more use."""
+        ids, first = self._by_number(), self.contents[stream][0]
+        return first if ids is None else ids.keeps(stream, first)
+
+    def _numbered_places(self) -> list[int]:
+        """The inputs whose rows have to be numbered to be put into cells."""
+        windows = self.layout.timeline.windows
+        return [place for place, stream in self._timed() if isinstance(windows[stream], Rows)]
+
+    def _number(self) -> None:
+        """Puts rows that cuts tell the block of into that cell."""
+        for place, waiting in self.unnumbered.items():
+            if not waiting:
+                continue
+            rows = together(waiting)
+            cuts = self.cuts[self.layout.feeds[place]]
+            blocks = cuts.blocks(rows, self.numbered[place])
+            self.numbered[place] = int(cuts.numbers.max(initial=0))
+            known = blocks >= 0
+            self.unnumbered[place] = [] if known.all() else [rows.filter(pa.array(~known))]
+            if known.any():
+                rows = rows.set_column(rows.schema.get_field_index("cell"), "cell", pa.array(blocks))
+                self._add_entries(place, rows.filter(pa.array(known)))
+
     def _timed(self) -> list[tuple[int, int]]:
         """The inputs that are streams, each with its stream."""
         return [(place, feed) for place, feed in enumerate(self.layout.feeds) if 0 <= feed < self.layout.streams]
 
-    def _let_cells_in(self, place: int, stream: int, old_end: int, instant: int) -> None:
-        cells, (first, end) = self.cells[place], self.contents[stream]
-        for cell in cells.between(max(first, old_end), end):
-            leave = int(self.layout.timeline.leave(stream, np.array([cell]))[0])
+    def _let_cells_in(self, place: int, stream: int, before: tuple[int, int], instant: int) -> None:
+        cells, ids = self.cells[place], self._by_number()
+        for cell in cells.between(*_new(before, self.contents[stream])):
+            if ids is not None:
+                leave = ids.leave(stream, cell, instant)
+            else:
+                leave = int(self.layout.timeline.leave(stream, np.array([cell]))[0])
             for entries in cells.entries[cell]:
                 self.live.windows.enter(place, entries, leave, instant)
 
@@ -203,14 +304,28 @@ class Fold(Bucket):
 
     def is_done(self, place: int, last_cell: int) -> bool:
         """Whether stored entries up to this cell are of no more use."""
-        return place not in self.standing and last_cell < self.contents[self.layout.feeds[place]][0]
+        if place in self.standing:
+            return False
+        stream = place - CUTS if place >= CUTS else self.layout.feeds[place]
+        first = self._kept_from(stream)
+        return last_cell < (self.cuts[stream].done_before(first) if stream in self.cuts else first)
 
     def alike_before(self, place: int) -> int:
         """A landmark never lets go of what has entered, and of a view nothing waits."""
         if place in self.standing:
             return END
-        stream = self.layout.feeds[place]
+        stream = place - CUTS if place >= CUTS else self.layout.feeds[place]
         return self.contents[stream][1] if isinstance(self.layout.timeline.windows[stream], Landmark) else BEGINNING
+
+
+def _gone(before: tuple[int, int], now: tuple[int, int]) -> tuple[int, int]:
+    """The cells that a window no longer holds; all of them where it goes back."""
+    return (before[0], min(now[0], before[1])) if now[0] >= before[0] else before
+
+
+def _new(before: tuple[int, int], now: tuple[int, int]) -> tuple[int, int]:
+    """The cells that a window holds and did not hold before."""
+    return (max(now[0], before[1]), now[1]) if now[0] >= before[0] else now
 
 
 class Cells:

@@ -82,8 +82,8 @@ class Fused:
 
     @property
     def given(self) -> int:
-        """All ids are those of the vocabulary."""
-        return 0
+        """How many combinations of groups have an id; all others are those of the vocabulary."""
+        return self.totals.given
 
     def settle(self, now: int) -> None:
         """The totals are where they are."""

@@ -178,7 +178,9 @@ class FoldLayout:
     """One fold, for most queries the only one; a query over one input has a second one of one constant row.
 
     ``feeds`` says where the entries of each input come from: a stream by its number, or a view, whose number is that of
-    the fold that makes it, counted from the number of streams on. A fold that ``is_view`` makes one itself.
+    the fold that makes it, counted from the number of streams on. A fold that ``is_view`` makes one itself. The stage
+    that ``is_numbering`` has no inputs, and is fed with the order of streams whose windows count rows. A stage with a
+    ``partition`` has one, and makes a view of its last ``partition_rows`` for each value of these columns.
     """
 
     timeline: Timeline
@@ -195,9 +197,12 @@ class FoldLayout:
     combining: Combining = Combining()
     feeds: tuple[int, ...] = ()
     is_view: bool = False
+    is_numbering: bool = False
+    partition: tuple[str, ...] = ()
+    partition_rows: int = 0
 
     def __post_init__(self) -> None:
-        assert len(self.inputs) >= 2 and not any(self.integer_products[0])
+        assert self.is_numbering or self.partition or (len(self.inputs) >= 2 and not any(self.integer_products[0]))
         if not self.feeds:
             everything = range(len(self.inputs))
             feeds = tuple(place if place < self.streams else CONSTANT_ROW for place in everything)
@@ -221,6 +226,11 @@ class FoldLayout:
     def views(self) -> tuple[int, ...]:
         """The inputs that are views."""
         return tuple(place for place, feed in enumerate(self.feeds) if feed >= self.streams)
+
+    @property
+    def is_open_ended(self) -> bool:
+        """Whether there are entries of which nobody knows when they will leave: later rows decide."""
+        return bool(self.views) or any(feed in self.timeline.open_ended for feed in self.feeds)
 
     def input_of(self, stream: int) -> InputLayout:
         """The layout of the input that a stream is."""

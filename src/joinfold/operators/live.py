@@ -89,7 +89,7 @@ class Live:
     @property
     def given(self) -> int:
         """How many ids or labels the largest table has given."""
-        return max(self.vocabulary.given, self.windows.totals.given, self.windows.given)
+        return max(self.vocabulary.given, self.windows.given)
 
     def remember_given(self) -> None:
         """All that was given so far is in use: combinations may have more values and groups than there are entries."""

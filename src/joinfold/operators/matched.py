@@ -57,7 +57,7 @@ class Matched:
     @property
     def given(self) -> int:
         """How many ids its largest table has given."""
-        return max(self.prober.given, *(window.members.given for window in self.windows))
+        return max(self.totals.given, self.prober.given, *(window.members.given for window in self.windows))
 
     @property
     def bytes_held(self) -> int:

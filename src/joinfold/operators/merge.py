@@ -32,10 +32,19 @@ def merge(layout: FoldLayout, parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch
     return pa.RecordBatch.from_pydict(columns)
 
 
+def placed(answers: pa.RecordBatch, numbers: list[int], where: list[list[int]], names: list[str]) -> pa.RecordBatch:
+    """Answers under numbers, with the columns that these stand for in the place of the instant."""
+    at = np.searchsorted(np.array(numbers, np.int64), answers.column("instant").to_numpy())
+    columns = {name: pa.array(np.array(own, np.int64)[at]) for name, own in zip(names, where, strict=True)}
+    others = {name: answers.column(name) for name in answers.schema.names if name != "instant"}
+    return pa.RecordBatch.from_pydict({**columns, **others})
+
+
 def together(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """The rows of all parts; a column of NULLs goes with any type."""
     tables = [pa.Table.from_batches([part]) for part in parts]
-    return pa.concat_tables(tables, promote_options="default").combine_chunks().to_batches()[0]
+    table = pa.concat_tables(tables, promote_options="default").combine_chunks()
+    return table.to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist([], schema=table.schema)
 
 
 def _added(layout: FoldLayout, noted: pa.RecordBatch, entry_of_row: NDArray[np.int64], entries: int) -> Totals:

@@ -27,6 +27,7 @@ from joinfold.kernels import double_double
 from joinfold.kernels.grouping import count, group_rows, sum_dds, sum_ints
 from joinfold.operators.codec import encode
 from joinfold.operators.layout import LIMB_BITS, Extreme, Factor, FoldLayout, InputLayout, IntegerSum
+from joinfold.operators.ordering import order_names
 from joinfold.operators.timeline import NEVER
 from joinfold.operators.values import extreme_of, floats, identity_codes, in_utc, integers, present, stable_hash
 
@@ -141,31 +142,38 @@ def pack(
     layout: FoldLayout, stream: int, labels: tuple[int, ...], batch: pa.RecordBatch, by_row: bool = False
 ) -> Iterator[tuple[int, bytes]]:
     """The blobs of a batch of a stream's rows, one for every bucket label; ``by_row``: with an entry for each row."""
-    entries, pulse = pack_rows(layout, stream, batch, by_row)
+    entries, pulse = pack_rows(layout, stream, cut(layout, stream, batch), by_row)
     yield from by_bucket(layout, stream, labels, entries, pulse.facts())
 
 
-def pack_rows(
-    layout: FoldLayout, stream: int, batch: pa.RecordBatch, by_row: bool = False
-) -> tuple[pa.RecordBatch, Pulse]:
-    """The entries and the pulse of a batch of a stream's rows."""
-    rows = cut(layout, stream, batch)
+def pack_rows(layout: FoldLayout, stream: int, rows: Cut, by_row: bool = False) -> tuple[pa.RecordBatch, Pulse]:
+    """The entries and the pulse of rows of a stream; those that are to be numbered stay single."""
+    is_counted, is_partitioned = stream in layout.timeline.counting, bool(layout.partition)
     in_window = rows.accepted | layout.timeline.on_trigger  # ON TRIGGER rows before a mark can be late too
     keyless_cells, keyless_counts = np.unique(rows.cells[rows.uncounted & in_window], return_counts=True)
-    occupied = distinct_values(rows.cells[rows.accepted & (not layout.timeline.on_trigger)])
+    occupied = distinct_values(rows.cells[rows.accepted & (not layout.timeline.on_trigger and not is_counted)])
     has_matches = rows.matches is not None
     pulse = Pulse(
         stream, rows.rows, rows.largest_us, occupied, keyless_cells, keyless_counts, rows.timeless, has_matches
     )
-    chosen = rows.chosen
+    chosen = rows.accepted if is_partitioned else rows.chosen  # what is not in the view drives rows out of it
     everything = bool(chosen.all())
-    entries = aggregate(
-        layout.input_of(stream),
-        rows.batch if everything else rows.batch.filter(pa.array(chosen)),
-        rows.cells if everything else rows.cells[chosen],
-        single=by_row,
-    )
+    batch = rows.batch if everything else rows.batch.filter(pa.array(chosen))
+    cells = rows.cells if everything else rows.cells[chosen]
+    entries = aggregate(layout.input_of(stream), batch, cells, single=by_row or is_counted or is_partitioned)
+    if is_partitioned:
+        counts = rows.chosen[chosen].astype(np.int64)
+        entries = entries.set_column(entries.schema.get_field_index("i0"), "i0", pa.array(counts))
+    for name in order_names(batch) if is_counted or is_partitioned else ():
+        entries = entries.append_column(name, batch.column(name))
     return entries, pulse
+
+
+def order_of(rows: Cut) -> pa.RecordBatch:
+    """What numbers rows of a stream: their times, and the values that order rows of one time."""
+    first = pa.array(np.ones(len(rows.ts), np.bool_) if rows.first is None else rows.first)
+    columns = {name: rows.batch.column(name).filter(first) for name in order_names(rows.batch)}
+    return pa.RecordBatch.from_pydict({"cell": pa.array(rows.ts).filter(first), **columns})
 
 
 def by_bucket(
@@ -188,8 +196,9 @@ def bucket_of(layout: FoldLayout, place: int, entries: pa.RecordBatch, buckets: 
     """The number of the bucket of each entry, by a hash of its key, or of all that tells it apart if it has none."""
     side, classes = layout.inputs[place], layout.bucket_classes
     names = [name for name, own in zip(side.keys, side.classes, strict=True) if own in classes]
+    names = list(layout.partition) or names
     if not names and layout.is_distributed:
-        names = ["cell", *side.identity]
+        names = [*(() if place in layout.views else ("cell",)), *side.identity]  # rows of a view stay together
     if not names or not entries.num_rows:
         return np.zeros(entries.num_rows, np.int64)
     hashed = stable_hash([entries.column(name) for name in names])

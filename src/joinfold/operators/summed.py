@@ -92,8 +92,8 @@ class Summed:
 
     @property
     def given(self) -> int:
-        """How many ids the table of keys has given."""
-        return len(self.keys)
+        """How many ids the table of keys or of combinations of groups has given."""
+        return max(len(self.keys), self.totals.given)
 
     @property
     def bytes_held(self) -> int:

@@ -18,7 +18,9 @@ greatest common divisor for a period and any one of them for a phase:
     Continuous   τ and τ−size at every candidate τ           gcd(size, periods, differences of phases)
     Landmark     τ at every candidate τ                      gcd(periods, differences of phases)
 
-ON TRIGGER may answer at any instant, and a row is late by its own time: cells are single microseconds.
+ON TRIGGER may answer at any instant, and a row is late by its own time: cells are single microseconds. Windows that
+count rows move at any instant too, so beside them the cells of all but sliding windows are single microseconds; their
+own moves are found while the query runs (`numbering`) and handed in.
 
 A landmark's mark is no boundary: rows before it are dropped (`accepts`) before they are cut.
 
@@ -33,11 +35,22 @@ from typing import Self, TypeVar, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from joinfold.window import Continuous, Grid, Landmark, Sliding, Window, common, next_of
+from joinfold.window import (
+    Continuous,
+    Grid,
+    Landmark,
+    PartitionedRows,
+    RangeByRows,
+    Rows,
+    Sliding,
+    Window,
+    common,
+)
 
 Times = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 TimeWindow = Sliding | Continuous | Landmark
+CountingWindow = Rows | RangeByRows | PartitionedRows
 Time = TypeVar("Time", int, Times)
 
 NEVER = END = 2**63 - 1  # after every instant
@@ -48,16 +61,21 @@ BEGINNING = -(2**63)  # before every cell, and the largest time of a stream with
 class Timeline:
     """What follows from the windows and the rule of answering alone; a place is that of a stream input in FROM.
 
-    Candidates are the instants on at least one of the grids; without grids (ON TRIGGER) every instant is one.
+    Candidates are the instants on at least one of the grids and, ``by_rows``, the moves of windows that count rows;
+    ON TRIGGER has neither, and every instant is one.
     """
 
-    windows: tuple[TimeWindow, ...]
+    windows: tuple[TimeWindow | CountingWindow, ...]
     candidates: tuple[Grid, ...]
+    by_rows: bool = False
     cells: tuple[Grid, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         assert self.windows
-        object.__setattr__(self, "cells", tuple(_cells(window, self.candidates) for window in self.windows))
+        candidates = () if self.by_rows else self.candidates
+        is_any = not self.candidates and not self.by_rows
+        cells = tuple(_cells(window, candidates, is_any) for window in self.windows)
+        object.__setattr__(self, "cells", cells)
 
     @staticmethod
     def of(
@@ -65,31 +83,42 @@ class Timeline:
     ) -> "Timeline":
         """The timeline of EMIT EVERY, SYNC ON FULL or EMIT ON TRIGGER, at most one of them; else of EMIT ON SLIDE."""
         assert (every_us is not None) + full + trigger <= 1
-        read: list[TimeWindow] = []
+        read: list[TimeWindow | CountingWindow] = []
         for window in windows:
-            assert isinstance(window, Sliding | Continuous | Landmark), f"{window} has no timeline"
+            assert window is not None, "a relation has no timeline"
             read.append(window)
         if trigger:
             return Timeline(tuple(read), ())
         if every_us is not None:
             return Timeline(tuple(read), (Grid(0, every_us),))
         moves = [window.moves for window in read if isinstance(window, Sliding)]
-        assert moves, "no window moves by itself"
+        by_rows = any(isinstance(window, CountingWindow) for window in read)
+        assert moves or by_rows, "no window moves by itself"
         if full:
             meeting = common(moves)
             assert meeting is not None, "the windows never move together"
             return Timeline(tuple(read), (meeting,))
-        return Timeline(tuple(read), _without_subgrids(moves))
+        return Timeline(tuple(read), _without_subgrids(moves), by_rows)
 
     @property
     def on_trigger(self) -> bool:
         """Whether the advance of the watermark chooses the instants."""
-        return not self.candidates
+        return not self.candidates and not self.by_rows
+
+    @property
+    def counting(self) -> tuple[int, ...]:
+        """The streams whose rows have to be numbered."""
+        return tuple(place for place, window in enumerate(self.windows) if isinstance(window, Rows | RangeByRows))
 
     @property
     def only_landmarks(self) -> bool:
         """Whether instants are those at which a landmark gained a row: nothing else tells them."""
         return all(isinstance(window, Landmark) for window in self.windows)
+
+    @property
+    def open_ended(self) -> tuple[int, ...]:
+        """The streams of which nobody knows when a cell will leave."""
+        return self.counting
 
     def cell_us(self, place: int) -> int:
         """The length of a cell."""
@@ -119,6 +148,8 @@ class Timeline:
                 end = window.moves.last(instant)
             case Continuous() | Landmark():
                 end = instant
+            case Rows() | RangeByRows() | PartitionedRows():
+                raise AssertionError("what a window that counts rows holds is told by its cuts")
             case _:
                 assert_never(window)
         end_cell = self.cell_of(place, end)
@@ -133,16 +164,24 @@ class Timeline:
         return window.moves.next(last) if isinstance(window, Sliding) else last + 1
 
     def leave(self, place: int, cell: Times) -> Times:
-        """The first instant of time after the stay of the cell: candidates from here on do not hold it."""
+        """The first instant of time after the stay of the cell: candidates from here on do not hold it.
+
+        Where rows decide nobody knows, and NEVER stands for it.
+        """
         window = self.windows[place]
-        if isinstance(window, Landmark):
+        if isinstance(window, Landmark | CountingWindow):
             return np.full_like(cell, NEVER)
         return window.leave(self._last(place, cell))
 
     def first_instant(self, place: int, cell: Times) -> Times:
-        """The first candidate that holds the cell, or NEVER. ON TRIGGER see `due` for lateness, which goes by rows."""
+        """The first candidate that holds the cell, or NEVER; any instant may be one ON TRIGGER and ``by_rows``.
+
+        ON TRIGGER see `due` for lateness, which goes by rows; where windows count rows it does too.
+        """
+        if isinstance(self.windows[place], CountingWindow):
+            return cell + 1
         entry = self.entry(place, cell)
-        first = entry if self.on_trigger else self.next_candidate(entry - 1)
+        first = entry if self.on_trigger or self.by_rows else self.next_candidate(entry - 1)
         return np.where(first < self.leave(place, cell), first, NEVER)
 
     def due(self, place: int, ts: Times) -> Times:
@@ -155,25 +194,31 @@ class Timeline:
             return ts + 1
         return np.where(self.accepts(place, ts), self.first_instant(place, self.cell_of(place, ts)), NEVER)
 
-    def next_candidate(self, t: Time) -> Time:
-        """The first candidate > t."""
+    def next_candidate(self, t: Times, moves: Times | None = None) -> Times:
+        """The first candidate > t, or NEVER; ``moves`` are those of windows that count rows, in order."""
         assert not self.on_trigger
-        if isinstance(t, int):
-            return next_of(self.candidates, t)
-        first: Times = np.minimum.reduce([grid.next(t) for grid in self.candidates])
+        first = np.full_like(t, NEVER)
+        for grid in self.candidates:
+            first = np.minimum(first, grid.next(t))
+        if self.by_rows and moves is not None:
+            known = np.append(moves, NEVER)
+            first = np.minimum(first, known[np.searchsorted(known, t, "right").clip(max=len(moves))])
         return first
 
-    def candidates_within(self, after: Times, until: Times) -> Times:
+    def candidates_within(self, after: Times, until: Times, moves: Times | None = None) -> Times:
         """The candidates in any of the disjoint intervals after < τ ≤ until, in order; the work is their number."""
         assert not self.on_trigger
         found = []
+        if self.by_rows and moves is not None:
+            within = np.searchsorted(after, moves, "left") - 1
+            found.append(moves[(within >= 0) & (moves <= np.append(until, BEGINNING)[within])])
         for grid in self.candidates:
             first = grid.next(after)
             counts = np.maximum((until - first) // grid.period_us + 1, 0)
             begins = np.cumsum(counts) - counts
             steps = np.arange(counts.sum(), dtype=np.int64) - np.repeat(begins, counts)
             found.append(np.repeat(first, counts) + steps * grid.period_us)
-        return found[0] if len(found) == 1 else np.unique(np.concatenate(found))
+        return found[0] if len(found) == 1 and not self.by_rows else np.unique(np.concatenate(found))
 
     def _last(self, place: int, cell: Times) -> Times:
         """The last microsecond of the cell, which speaks for all its rows: they enter and leave together."""
@@ -213,29 +258,40 @@ class Occupancy:
         if fresh.any():
             self.cells[place] = np.insert(known, at[fresh], new[fresh])
 
-    def instants(self, timeline: Timeline, after: int | None, until: int) -> Times:
-        """All instants in (after, until]; until END, they stop one after every window has let go."""
+    def instants(self, timeline: Timeline, after: int | None, until: int, moves: Times | None = None) -> Times:
+        """All instants in (after, until]; until END, they stop one after every window has let go.
+
+        ``moves`` are all that windows that count rows have made since ``after``: candidates, or each an instant at the
+        next one.
+        """
         assert not timeline.on_trigger, "the watermark chooses the instants"
         if timeline.only_landmarks:
             gains = [timeline.first_instant(place, cells) for place, cells in enumerate(self.cells)]
             found = np.unique(np.concatenate(gains))
             return found[(found > (BEGINNING if after is None else after)) & (found <= until)]
-        before, last = self._spans(timeline)
+        before, last = self._spans(timeline, moves)
         before = np.maximum(before, BEGINNING if after is None else after)
         last = np.minimum(last, until)
         open_ = before < last
-        return timeline.candidates_within(before[open_], last[open_])
+        found = timeline.candidates_within(before[open_], last[open_], moves)
+        if moves is None or not len(moves):
+            return found
+        moved = timeline.next_candidate(moves - 1, moves)
+        moved = moved[(moved > (BEGINNING if after is None else after)) & (moved <= until)]
+        return np.unique(np.concatenate([found, moved]))
 
-    def prune(self, timeline: Timeline, answered: int) -> None:
+    def prune(self, timeline: Timeline, answered: int, moves: Times | None = None) -> None:
         """Forgets the cells that no instant > answered depends on."""
         for place, cells in enumerate(self.cells):
             first = timeline.first_instant(place, cells)
             if timeline.only_landmarks:
                 matters = first > answered
+            elif isinstance(timeline.windows[place], PartitionedRows):
+                matters = timeline.next_candidate(first - 1, first) > answered
             elif isinstance(timeline.windows[place], Landmark):
                 matters = np.zeros(len(cells), dtype=np.bool_)
             else:
-                closing = timeline.next_candidate(timeline.leave(place, cells) - 1)
+                closing = timeline.next_candidate(timeline.leave(place, cells) - 1, moves)
                 matters = (first != NEVER) & (closing > answered)
             if not matters.all():
                 self.cells[place] = cells[matters]
@@ -249,14 +305,18 @@ class Occupancy:
         """The inverse of `to_arrays`."""
         return cls(arrays)
 
-    def _spans(self, timeline: Timeline) -> tuple[Times, Times]:
+    def _spans(self, timeline: Timeline, moves: Times | None) -> tuple[Times, Times]:
         """The runs of instants, disjoint and ascending, each as before < τ ≤ last; empty where first is NEVER."""
-        places = [p for p, window in enumerate(timeline.windows) if not isinstance(window, Landmark)]
-        first = np.concatenate([timeline.first_instant(p, self.cells[p]) for p in places])
-        leave = np.concatenate([timeline.leave(p, self.cells[p]) for p in places])
+        places = [p for p, window in enumerate(timeline.windows) if isinstance(window, Sliding | Continuous)]
+        nothing = np.empty(0, np.int64)
+        first = np.concatenate([nothing, *(timeline.first_instant(p, self.cells[p]) for p in places)])
+        leave = np.concatenate([nothing, *(timeline.leave(p, self.cells[p]) for p in places)])
+        if timeline.by_rows:
+            first = timeline.next_candidate(first - 1, moves)
+            first = np.where(first < leave, first, NEVER)
         order = np.argsort(first, kind="stable")
         first = first[order]
-        closing = np.maximum.accumulate(timeline.next_candidate(leave[order] - 1))
+        closing = np.maximum.accumulate(timeline.next_candidate(leave[order] - 1, moves))
         begins = np.ones(len(first), dtype=np.bool_)
         begins[1:] = first[1:] > closing[:-1]
         ends = np.roll(begins, -1)
@@ -298,12 +358,12 @@ class Clock:
         return cls([None if ts == BEGINNING else ts for ts in largest.tolist()])
 
 
-def _cells(window: TimeWindow, candidates: tuple[Grid, ...]) -> Grid:
+def _cells(window: TimeWindow | CountingWindow, candidates: tuple[Grid, ...], on_trigger: bool) -> Grid:
     """The coarsest grid on which the content of the window begins and ends, whenever it is read."""
-    if not candidates:
-        return Grid(0, 1)
-    if isinstance(window, Sliding):
+    if isinstance(window, Sliding) and not on_trigger:
         return Grid(window.moves.phase_us, window.subwindow_us)
+    if not candidates or isinstance(window, CountingWindow):
+        return Grid(0, 1)
     phase_us = candidates[0].phase_us
     apart = [number for grid in candidates for number in (grid.period_us, grid.phase_us - phase_us)]
     size = window.size_us if isinstance(window, Continuous) else 0

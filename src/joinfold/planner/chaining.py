@@ -13,14 +13,14 @@ A product of the query names a column of each input. A view has a column for the
 make; so sums over all inputs are sums of products of few, fold by fold.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from joinfold.algebra import Monomial
 from joinfold.logical import graph
 from joinfold.operators.chain import ORIGIN
 from joinfold.operators.layout import ColumnRef, Extreme, ExtremeFold, FoldLayout, InputLayout, IntegerSum
-from joinfold.window import Landmark
+from joinfold.window import Landmark, PartitionedRows
 
 COUNT = IntegerSum(Monomial())
 _COUNTED = ColumnRef(True, 0)
@@ -87,20 +87,50 @@ def usual_root(layout: FoldLayout) -> int:
     return max(range(layout.streams), key=score)
 
 
-def chain(layout: FoldLayout, root: int) -> tuple[FoldLayout, ...]:
-    """The folds along the join tree from a root; the products and aggregates of the last are those of the layout."""
+def chain(layout: FoldLayout, root: int, before: int = 0) -> tuple[FoldLayout, ...]:
+    """The folds along the join tree from a root; the products and aggregates of the last are those of the layout.
+
+    ``before`` is the number of stages that come before them.
+    """
     tree = join_tree(layout, root)
     assert tree is not None
-    steps = _Steps(layout)
+    steps = _Steps(layout, before)
     steps.member(tree)
-    return _Payloads(layout, steps.steps).layouts()
+    return _Payloads(layout, before, steps.steps).layouts()
+
+
+def stages_before(layout: FoldLayout, partitions: Mapping[int, tuple[str, ...]]) -> tuple[FoldLayout, ...]:
+    """The stages that number rows, and that make views of the last rows of each key, by stream and their columns."""
+    counting = () if layout.on_arrival else layout.timeline.counting  # every bucket goes through all rows anyhow
+    stages = [replace(layout, inputs=(), feeds=counting, is_numbering=True)] if counting else []
+    for stream, columns in partitions.items():
+        window = layout.timeline.windows[stream]
+        assert isinstance(window, PartitionedRows)
+        own = {"inputs": (layout.inputs[stream],), "feeds": (stream,), "is_view": True}
+        stages.append(replace(layout, **own, partition=columns, partition_rows=window.size))  # type: ignore[arg-type]
+    return tuple(stages)
+
+
+def reading_views(layout: FoldLayout, stages: Sequence[FoldLayout]) -> FoldLayout:
+    """The layout with views in the places of streams that stages make views of."""
+    inputs, feeds = list(layout.inputs), list(layout.feeds)
+    for number, stage in enumerate(stages):
+        if stage.partition:
+            (stream,) = stage.feeds
+            inputs[stream] = replace(inputs[stream], carried=(*inputs[stream].carried, ORIGIN))
+            feeds[stream] = layout.streams + number
+    return replace(layout, inputs=tuple(inputs), feeds=tuple(feeds))
 
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """What a fold joins, an input or a view: its inputs, a column for each key class, the columns of GROUP BY."""
+    """What a fold joins, an input or a view: its inputs, a column for each key class, the columns of GROUP BY.
+
+    ``place`` is that of the input, None for a view of several.
+    """
 
     feed: int
+    place: int | None
     inputs: frozenset[int]
     columns: dict[int, str]
     groups: tuple[str, ...]
@@ -118,15 +148,17 @@ class _Step:
 class _Steps:
     """Which folds there are."""
 
-    def __init__(self, layout: FoldLayout) -> None:
+    def __init__(self, layout: FoldLayout, before: int) -> None:
         self.layout = layout
+        self.before = before
         self.steps: list[_Step] = []
 
     def member(self, branch: Branch) -> _Member:
         """A branch as a member of the fold above: a view of all that hangs below, or the input itself."""
         side = self.layout.inputs[branch.place]
         columns = dict(zip(side.classes, side.keys, strict=True))
-        member = _Member(branch.place, frozenset({branch.place}), columns, side.groups)
+        feed = self.layout.feeds[branch.place]
+        member = _Member(feed, branch.place, frozenset({branch.place}), columns, side.groups)
         by_keys: dict[frozenset[int], list[Branch]] = {}
         for below in branch.branches:
             by_keys.setdefault(below.keys, []).append(below)
@@ -150,7 +182,7 @@ class _Steps:
         self.steps.append(_Step(tuple(sorted(keys)), members, grouped))
         columns = {number: name for own in wanted for number, name in own.items()}
         groups = tuple(name for member in members for name in member.groups)
-        return _Member(self.layout.streams + len(self.steps) - 1, inputs, columns, groups)
+        return _Member(self.layout.streams + self.before + len(self.steps) - 1, None, inputs, columns, groups)
 
 
 @dataclass(slots=True)
@@ -165,8 +197,9 @@ class _Payload:
 class _Payloads:
     """What each fold sums, from the last one, which gives what the query wants, to the first."""
 
-    def __init__(self, layout: FoldLayout, steps: Sequence[_Step]) -> None:
+    def __init__(self, layout: FoldLayout, before: int, steps: Sequence[_Step]) -> None:
         self.layout = layout
+        self.first = layout.streams + before  # the view of the first step
         self.steps = steps
         self.payloads = [_Payload([tuple((place, _COUNTED) for place in _inputs(step))]) for step in steps]
         self.payloads[-1] = _Payload(
@@ -209,10 +242,10 @@ class _Payloads:
     def _column(self, member: _Member, part: Part) -> ColumnRef:
         """The column of a member that has its share of a product."""
         own = tuple((place, ref) for place, ref in part if place in member.inputs)
-        if member.feed < self.layout.streams:
+        if member.place is not None:
             ((_, ref),) = own
             return ref
-        payload = self.payloads[member.feed - self.layout.streams]
+        payload = self.payloads[member.feed - self.first]
         valued = sum(ref.is_integer and _is_valued(self.layout.inputs[place].integers[ref.index]) for place, ref in own)
         is_integer = valued <= 1 and all(ref.is_integer for _, ref in own)
         parts = payload.integers if is_integer else payload.reals
@@ -227,17 +260,17 @@ class _Payloads:
             counted = tuple((other, ColumnRef(True, extreme.partners[other])) for other in sorted(member.inputs))
             partners.append(0 if number == place else self._column(member, counted).index)
         valued, index = step.members[place], extreme.index
-        if valued.feed >= self.layout.streams:
-            wanted = self.payloads[valued.feed - self.layout.streams].extremes
+        if valued.place is None:
+            wanted = self.payloads[valued.feed - self.first].extremes
             wanted.append(self.layout.extremes.index(extreme))
             index = len(wanted) - 1
         return ExtremeFold(place, index, (*partners, 0))
 
     def _input(self, step: _Step, member: _Member, groups: tuple[str, ...]) -> InputLayout:
         keys = tuple(member.columns[number] for number in step.keys)
-        if member.feed < self.layout.streams:
-            return replace(self.layout.inputs[member.feed], keys=keys, classes=step.keys, groups=groups)
-        payload = self.payloads[member.feed - self.layout.streams]
+        if member.place is not None:
+            return replace(self.layout.inputs[member.place], keys=keys, classes=step.keys, groups=groups)
+        payload = self.payloads[member.feed - self.first]
         return InputLayout(
             keys,
             step.keys,

@@ -68,9 +68,9 @@ class InputColumns:
         name = self._column("c", converted(expression, BOOLEAN))
         return self._factors.setdefault(name, Factor(name, "condition"))
 
-    def order(self, expression: Expression) -> None:
+    def order(self, expression: Expression) -> str:
         """A column by which rows of one time are ordered."""
-        self._column("o", expression)
+        return self._column("o", expression)
 
     def presence(self, expression: Expression, where: Sequence[Expression]) -> Factor:
         """The condition that a value is not NULL, where all of ``where`` is true."""

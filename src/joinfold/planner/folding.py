@@ -33,6 +33,7 @@ from joinfold.operators.layout import (
     RangeJoin,
 )
 from joinfold.operators.timeline import Timeline
+from joinfold.operators.window_ids import WindowIds
 from joinfold.planner.columns import InputColumns
 from joinfold.planner.factors import conditions_of, factors_by_input
 from joinfold.planner.forcing import Plan, choose
@@ -40,7 +41,7 @@ from joinfold.planner.plan import Frame, GroupColumn, PhysicalPlan
 from joinfold.planner.relations import with_homes
 from joinfold.planner.widening import converted
 from joinfold.types import BOOLEAN, DataType
-from joinfold.window import Continuous, Landmark, Sliding
+from joinfold.window import PartitionedRows, RangeByRows, Rows
 
 CONSTANT = "\0constant"  # the input of one row that a query over one stream is joined with
 PAIR = "\0pair"  # what is computed for every combination
@@ -64,9 +65,12 @@ def plan_fold(query: LogicalQuery, forced: Plan | None = None) -> PhysicalPlan:
 
 def refuse_unsupported(query: LogicalQuery) -> None:
     """Says what a query asks for that no engine runs yet."""
-    reasons = [(isinstance(query.sync, OnWindowId), "SYNC ON WINDOW ID")]
+    reasons = []
     for input_ in query.streams:
-        reasons.append((not isinstance(input_.window, Sliding | Continuous | Landmark), "a window that counts rows"))
+        keyed = isinstance(input_.window, PartitionedRows) and isinstance(query.emit, OnArrival)
+        reasons.append((keyed, "the last rows of each key EMIT ON ARRIVAL"))
+        related = isinstance(input_.window, PartitionedRows) and len(query.inputs) > len(query.streams)
+        reasons.append((related, "the last rows of each key with a relation"))
         reasons.append((input_.source.time is None, f"the arrival time of stream '{input_.source.name}'"))
     reasons += [(group.type.is_nested, f"a group of type {group.type}") for group in query.groups]
     for applies, what in reasons:
@@ -102,17 +106,16 @@ class _Folding:
         groups = tuple(self._group(expression) for expression in query.groups)
         aggregates = tuple(self._aggregate(aggregate) for aggregate in query.aggregates)
         shown = self._shown() if query.is_plain_join else ()
-        for side in self.inputs[: len(query.streams)] if isinstance(query.emit, OnArrival) else ():
-            schema = query.input(side.alias).source.schema
-            for name in self.asked.columns_read(side.alias):
-                side.order(Column(side.alias, name, schema.type_of(name)))
+        partitions = {}
+        for place, (input_, side) in enumerate(zip(query.streams, self.inputs, strict=False)):
+            window, schema = input_.window, input_.source.schema
+            if isinstance(query.emit, OnArrival) or isinstance(window, Rows | RangeByRows | PartitionedRows):
+                read = self.asked.columns_read(side.alias)
+                names = {name: side.order(Column(side.alias, name, schema.type_of(name))) for name in read}
+                if isinstance(window, PartitionedRows):
+                    partitions[place] = tuple(names[name] for name in window.by)
         layout = FoldLayout(
-            timeline=Timeline.of(
-                tuple(input_.window for input_ in query.streams),  # type: ignore[misc]
-                every_us=query.emit.period_us if isinstance(query.emit, Every) else None,
-                full=isinstance(query.sync, OnFull),
-                trigger=query.is_plain_join or isinstance(query.emit, OnTrigger | OnArrival),
-            ),
+            timeline=_timeline(query),
             delays_us=tuple(input_.source.delay_us for input_ in query.streams),
             inputs=tuple(side.layout() for side in self.inputs),
             pair=self.pair.layout(),
@@ -125,7 +128,7 @@ class _Folding:
             is_plain=query.is_plain_join,
             combining=Combining(ranges, conditions, tuple(self.pair.frame.items())),
         )
-        folds, choices, root = choose(query, layout, forced)
+        folds, choices, root = choose(query, layout, partitions, forced)
         groups, merges = tuple(_grouped_at(group, layout, folds[-1]) for group in groups), self._merges(folds[-1])
         keys = tuple(tuple(map(self.homes.written, key.members)) for key in query.graph.keys)
         return PhysicalPlan(self.asked, self._frames(), folds, groups, merges, choices, keys, shown, root)
@@ -342,6 +345,18 @@ class _Folding:
         if columns not in self.reals:
             self.reals.append(columns)
         return ColumnRef(False, self.reals.index(columns))
+
+
+def _timeline(query: LogicalQuery) -> Timeline:
+    windows = tuple(input_.window for input_ in query.streams)
+    if isinstance(query.sync, OnWindowId):
+        return WindowIds.by_number(windows, query.sync.modulus)  # type: ignore[arg-type]
+    return Timeline.of(
+        windows,  # type: ignore[arg-type]
+        every_us=query.emit.period_us if isinstance(query.emit, Every) else None,
+        full=isinstance(query.sync, OnFull),
+        trigger=query.is_plain_join or isinstance(query.emit, OnTrigger | OnArrival),
+    )
 
 
 def _grouped_at(group: GroupColumn, layout: FoldLayout, last: FoldLayout) -> GroupColumn:

@@ -15,10 +15,12 @@ from joinfold.operators.choice import HASH, SUMS, TREE, FoldChoice, Index, can_f
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.methods import METHODS
 from joinfold.operators.probing import steps_from
-from joinfold.planner.chaining import chain, needs_chain, usual_root
+from joinfold.operators.window_ids import WindowIds
+from joinfold.planner.chaining import chain, needs_chain, reading_views, stages_before, usual_root
 
 INDEXES = (*STRUCTURES, SUMS.structure)
 SMALLEST, LARGEST = 4, 2**20
+SHARED = ("pairs", "nothing")
 _INDEX = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*$")
 
 
@@ -26,7 +28,8 @@ _INDEX = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*$")
 class Plan:
     """What to force: a method, the inputs that are aggregated early, an index for inputs, the order of probing.
 
-    Of a join over different keys, the ``root``: the input that is joined last.
+    Of a join over different keys, the ``root``: the input that is joined last. Of a plain join by window ids, what
+    result windows ``share``: pairs of sub-windows, or nothing.
 
     ``jf.Plan(method="tc", early=("a",), index={"a": "hash", "b": "btree(order=50)"})``
     """
@@ -36,6 +39,7 @@ class Plan:
     index: Mapping[str, str] = field(default_factory=dict)
     order: tuple[str, ...] | None = None
     root: str | None = None
+    share: str | None = None
 
     def __post_init__(self) -> None:
         if self.method is not None and self.method not in METHODS:
@@ -47,6 +51,8 @@ class Plan:
             _index(text)
         if self.root is not None and not isinstance(self.root, str):
             raise UsageError("root is the alias of an input", "write root='a'.")
+        if self.share not in (None, *SHARED):
+            raise UsageError(f"result windows cannot share '{self.share}'", f"they can share: {', '.join(SHARED)}.")
 
     @staticmethod
     def of(settings: Mapping[str, Value]) -> "Plan":
@@ -84,25 +90,29 @@ class Plan:
             {**other.index, **self.index},
             self.order or other.order,
             self.root or other.root,
+            self.share or other.share,
         )
 
 
 def choose(
-    query: LogicalQuery, layout: FoldLayout, plan: Plan
+    query: LogicalQuery, layout: FoldLayout, partitions: Mapping[int, tuple[str, ...]], plan: Plan
 ) -> tuple[tuple[FoldLayout, ...], tuple[FoldChoice, ...], str | None]:
     """The folds, a choice for each, and the root of a chain; raises `QueryError` for what cannot be done.
 
     A join over different keys is a chain of folds, unless something is forced that concerns one fold of all inputs.
     """
     aliases = [input_.alias for input_ in query.streams]
+    before = stages_before(layout, partitions)
+    layout = reading_views(layout, before)
     is_chain = needs_chain(layout) and replace(plan, root=None) == Plan()
     if plan.root is not None:
         _refuse_root(aliases, plan.root, is_chain)
+    nothing = (FoldChoice("ic", frozenset(), (), ()),) * len(before)
     if not is_chain:
-        return (layout,), (_choice(query, layout, plan),), None
+        return (*before, layout), (*nothing, _choice(query, layout, plan)), None
     root = usual_root(layout) if plan.root is None else aliases.index(plan.root)
-    folds = chain(layout, root)
-    return folds, tuple(map(FoldChoice.usual, folds)), aliases[root]
+    folds = chain(layout, root, len(before))
+    return (*before, *folds), (*nothing, *map(FoldChoice.usual, folds)), aliases[root]
 
 
 def _refuse_root(aliases: list[str], root: str, is_chain: bool) -> None:
@@ -122,6 +132,8 @@ def _choice(query: LogicalQuery, layout: FoldLayout, plan: Plan) -> FoldChoice:
     for alias in (*(plan.early or ()), *plan.index, *(plan.order or ())):
         if alias not in aliases:
             raise QueryError(f"the plan speaks of an input '{alias}'", hint=f"the inputs are: {', '.join(aliases)}.")
+    if plan.share is not None and not (layout.is_plain and isinstance(layout.timeline, WindowIds)):
+        raise QueryError("only plain joins by window ids share pairs", hint="leave share out.")
     if layout.is_plain and (plan.method or plan.early is not None):
         raise QueryError("a plain join has nothing to aggregate", hint="only index and order can be chosen for it.")
     if plan.method == "ic" and layout.extremes:
@@ -131,7 +143,7 @@ def _choice(query: LogicalQuery, layout: FoldLayout, plan: Plan) -> FoldChoice:
     choice = FoldChoice(plan.method or "ic", early, (), _order(aliases, layout, plan.order))  # type: ignore[arg-type]
     indexes = _indexes(layout, aliases, plan, choice)
     fused = can_fuse(layout) and choice.method == "ic" and early == usual.early and set(indexes) == {HASH}
-    return replace(choice, indexes=indexes, is_fused=fused)
+    return replace(choice, indexes=indexes, is_fused=fused, shares=plan.share != "nothing")
 
 
 def _early(layout: FoldLayout, aliases: list[str], early: tuple[str, ...]) -> frozenset[int]:
@@ -215,4 +227,5 @@ _READERS: dict[str, Callable[[str], object]] = {
     "index": _index_words,
     "order": _words,
     "root": str.strip,
+    "share": str.lower,
 }

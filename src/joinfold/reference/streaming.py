@@ -4,7 +4,7 @@ Rows come in micro-batches. The watermark W that holds when a batch starts is th
 largest event time of earlier batches, minus the stream's delay. A row is late if the first instant at which its own
 window would hold it is ≤ W: that instant has been answered. Late rows are dropped, and counted if they pass their
 input's filters. Everything else is `reference.naive` on the rows that are left, cut at the last watermark. Plain joins
-are not cut: a combination is there as soon as its rows are.
+of windows in time are not cut: a combination is there as soon as its rows are.
 """
 
 import itertools
@@ -60,7 +60,8 @@ def stream(
         advances = [new for old, new in itertools.pairwise(history) if new is not None and new != old]
         return Run(answers_at(query, contents, zone, advances), late)
     last = history[-1]
-    if query.is_plain_join and not isinstance(query.sync, OnWindowId):
+    counted = any(isinstance(input_.window, Rows | PartitionedRows | RangeByRows) for input_ in query.streams)
+    if query.is_plain_join and not isinstance(query.sync, OnWindowId) and not counted:
         last = FOREVER
     return Run([] if last is None else answers_until(query, contents, zone, last), late)
 
@@ -91,6 +92,8 @@ def first_instant(query: LogicalQuery, window: Window | None, ts: int) -> int | 
     """The first instant that would hold a row of this time; None if none would; ts + 1 where rows decide."""
     windows = [input_.window for input_ in query.streams]
     counted = any(isinstance(other, Rows | PartitionedRows | RangeByRows) for other in windows)
+    if isinstance(query.sync, OnWindowId) and isinstance(window, Sliding):
+        return _first_complete(window, ts)
     by_rows = isinstance(query.emit, OnTrigger | OnArrival) or isinstance(query.sync, OnWindowId)
     if by_rows or not isinstance(window, Sliding | Continuous | Landmark):
         return ts + 1
@@ -107,3 +110,14 @@ def first_instant(query: LogicalQuery, window: Window | None, ts: int) -> int | 
             grids = [meeting]
         first = min(grid.next(entry - 1) for grid in grids)
     return first if first < leave else None
+
+
+def _first_complete(window: Sliding, ts: int) -> int | None:
+    """When the first window that would hold the row is complete; between two windows, the end of its sub-window."""
+    if window.start_us is not None and ts < window.start_us:
+        return None
+    phase = window.start_us or 0
+    holding = list(window.moves.between(ts - window.size_us + 1, ts + 1))
+    if holding:
+        return holding[0] + window.size_us
+    return ts - (ts - phase) % window.subwindow_us + window.subwindow_us

@@ -96,7 +96,7 @@ def default_partitions(spark: SparkSession) -> int:
 
 def finished_schema(plan: PhysicalPlan) -> Schema:
     """What MERGE gives: the instant, the groups in the order of the inputs, the aggregates."""
-    when = [field for field in plan.query.schema if field.name in ("instant", "arrival")][: 1 + plan.layout.on_arrival]
+    when = plan.query.leading
     if plan.layout.is_plain:
         return Schema((*when, *(Field(name, column.type) for column, name in plan.shown)))
     places = sorted(set(plan.groups), key=lambda group: (group.place, group.index))
@@ -150,7 +150,7 @@ def _selected_changes(plan: PhysicalPlan, finished: DataFrame) -> DataFrame:
 
 
 def _when(plan: PhysicalPlan) -> list[str]:
-    return ["instant", "arrival"] if plan.layout.on_arrival else ["instant"]
+    return [identifier_text(field.name) for field in plan.query.leading]
 
 
 def _differs(old: str, new: str, type_: DataType) -> str:

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from joinfold.arrow import arrow_schema
-from joinfold.operators.arrivals import at_arrivals
 from joinfold.operators.bucket import Bucket, Noted
 from joinfold.operators.buckets import open_bucket
 from joinfold.operators.chain import pass_on
@@ -18,7 +17,7 @@ from joinfold.operators.changes import changes
 from joinfold.operators.choice import FoldChoice
 from joinfold.operators.codec import decode, encode
 from joinfold.operators.layout import FoldLayout
-from joinfold.operators.merge import merge, together
+from joinfold.operators.merge import merge, placed, together
 from joinfold.operators.values import stable_hash
 from joinfold.runtime.blobs import BLOBS_ARROW, Addressed, blob_batch
 from joinfold.types import Schema
@@ -61,9 +60,9 @@ class FoldStage:
         rows, merge = noted.rows, len(self.folds)
         if rows is None:
             return
-        facts: dict[str, Any] = {"arrivals": noted.arrivals} if self.layout.on_arrival else {}
-        if self.layout.changes:
-            facts |= {"instants": noted.numbers, "before": noted.before}
+        facts: dict[str, Any] = {}
+        if self.layout.changes or noted.where is not None:
+            facts = {"numbers": noted.numbers, "before": noted.before, "where": noted.where}
         groups = [rows.column(name) for name in rows.schema.names if name.startswith("g")]
         if len(self.merges) == 1 or not groups:
             yield merge, self.merges[0], encode(rows, facts)
@@ -91,11 +90,10 @@ def finish_batches(layout: FoldLayout, schema: Schema, batches: Iterable[pa.Reco
     if decoded:
         parts = [part for part, _ in decoded]
         finished = together(parts) if layout.is_plain else merge(layout, parts)
+        facts, target = decoded[0][1], arrow_schema(schema)
         if layout.changes:
-            facts = decoded[0][1]
-            finished = changes(finished, facts["instants"], facts["before"])
-        if layout.on_arrival:
-            finished = at_arrivals(finished, decoded[0][1]["arrivals"])
-        target = arrow_schema(schema)
+            finished = changes(finished, facts["numbers"], facts["before"])
+        if facts.get("where") is not None:
+            finished = placed(finished, facts["numbers"], facts["where"], target.names[: len(facts["where"])])
         columns = [finished.column(field.name).cast(field.type) for field in target]
         yield pa.RecordBatch.from_arrays(columns, schema=target)

@@ -57,6 +57,7 @@ class FoldProcessor(StatefulProcessor):
         blobs = [row for frame in rows for row in zip(frame["fold"], frame["bucket"], frame["blob"], strict=True)]
         pieces.add(fold.absorb(blob for number, _, blob in blobs if number == self.stage.number))
         answered = fold.answer()
+        pieces.add(fold.take_made())
         noted = [row for row in blobs if row[0] != self.stage.number]
         noted += self.stage.split(bucket, answered)
         pieces.forget(fold.is_done)
@@ -118,6 +119,9 @@ def _moment_facts(moment: Moment) -> dict[str, Any]:
         "answered": moment.answered,
         "applied": moment.applied,
         "late": moment.late,
+        "numbered": moment.numbered,
+        "moved": moment.moved,
+        "origins": moment.origins,
     }
 
 
@@ -128,4 +132,7 @@ def _moment_from(facts: dict[str, Any]) -> Moment:
         facts["answered"],
         facts["applied"],
         facts["late"],
+        facts["numbered"],
+        facts["moved"],
+        facts["origins"],
     )

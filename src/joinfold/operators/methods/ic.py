@@ -1,7 +1,7 @@
 """IC (Wang): what enters is added, what leaves is subtracted; nothing is kept of combinations.
 
-Extremes cannot be subtracted: they are charged, as TC does. Where views are joined nobody knows when a row will leave;
-there the combinations of each group and value are counted.
+Extremes cannot be subtracted: they are charged, as TC does. Where later rows decide when an entry
+leaves, the combinations of each group and value are counted.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ class Incremental(Method):
 
     def __init__(self, layout: FoldLayout) -> None:
         super().__init__(layout)
-        self.extremes = CountedExtremes(layout) if layout.views else ChargedExtremes(layout)
+        self.extremes = CountedExtremes(layout) if layout.is_open_ended else ChargedExtremes(layout)
 
     @property
     def bytes_held(self) -> int:

@@ -1,0 +1,129 @@
+"""The order of a stream as folds know it: where it is cut into blocks, when its window moves, the block of each row.
+
+See `numbering` for where cuts come from.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from joinfold.kernels.grouping import group_rows
+from joinfold.operators.entries import Integers
+from joinfold.operators.ordering import in_order, order_names, ranks
+from joinfold.operators.timeline import BEGINNING
+from joinfold.operators.values import identity_codes
+from joinfold.window import RangeByRows, Rows
+
+
+@dataclass(slots=True)
+class Cuts:
+    """The cuts of one stream as far as they are known and still matter."""
+
+    window: Rows | RangeByRows
+    rows: pa.RecordBatch | None = None
+
+    @property
+    def numbers(self) -> Integers:
+        """The number of the last row before each cut."""
+        return np.empty(0, np.int64) if self.rows is None else np.asarray(self.rows.column("number").to_numpy())
+
+    @property
+    def times(self) -> Integers:
+        """The time of that row."""
+        return np.empty(0, np.int64) if self.rows is None else np.asarray(self.rows.column("cell").to_numpy())
+
+    @property
+    def last(self) -> int:
+        """The largest number."""
+        return int(self.numbers.max(initial=0))
+
+    @property
+    def moved(self) -> int:
+        """How many instants a window that moves at every cut has moved at."""
+        return 0 if self.rows is None else int(self.rows.column("moved").to_numpy().max())
+
+    def move(self, number: int) -> int:
+        """The instant of such a move, counted from 0."""
+        assert self.rows is not None
+        return int(self.times[np.searchsorted(self.rows.column("moved").to_numpy(), number + 1)]) + 1
+
+    @property
+    def moves(self) -> Integers:
+        """The instants at which the window moves, in order; several may be one."""
+        moves: Integers = self.times[self.numbers % self.window.slide == 0] + 1
+        return moves
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """Takes in more, in any order."""
+        batches = [rows] if self.rows is None else [self.rows, rows]
+        table = pa.Table.from_batches(batches).sort_by("number").combine_chunks()
+        self.rows = table.to_batches()[0] if table.num_rows else None
+
+    def content(self, instant: int) -> tuple[int, int]:
+        """First and end, exclusive, of what the window holds at an instant: blocks of rows, or times."""
+        numbers, moves = self.numbers, self.moves
+        known = int(np.searchsorted(moves, instant, "right"))
+        if isinstance(self.window, RangeByRows):
+            if not known:
+                return BEGINNING, BEGINNING
+            return int(moves[known - 1]) - self.window.size_us, int(moves[known - 1])
+        last = int(numbers[numbers % self.window.slide == 0][known - 1]) // self.window.block if known else 0
+        return max(0, last - self.window.size // self.window.block), last
+
+    def done_before(self, first: int) -> int:
+        """Rows, and cuts, before this time are of no more use where the content begins at ``first``."""
+        if isinstance(self.window, RangeByRows):
+            return first
+        at = int(np.searchsorted(self.numbers, first * self.window.block))
+        return int(self.times[at]) if first and at < len(self.numbers) else BEGINNING
+
+    def forget(self, first: int) -> None:
+        """Drops the cuts that are of no more use where the content begins at ``first``."""
+        if self.rows is not None:
+            self.rows = self.rows.filter(pa.array(self.times >= self.done_before(first)))
+
+    def blocks(self, rows: pa.RecordBatch, after: int) -> Integers:
+        """The block of each row, −1 where it is not known yet; cuts up to a number are known to be before all rows."""
+        ts, cuts = rows.column("cell").to_numpy(), np.flatnonzero(self.numbers > after)
+        times = self.times[cuts]
+        at = np.searchsorted(times, ts, "left")
+        if self.rows is not None:
+            copies = self.rows.column("copies").to_numpy()[cuts]
+            for time in np.unique(times[copies > 0]):
+                tied = np.flatnonzero(ts == time)
+                if len(tied):
+                    at[tied] = self._tied(rows.take(pa.array(tied)), cuts[times == time]) - cuts[0]
+        ends = np.append(self.numbers[cuts] // self.window.block - 1, -1)
+        found: Integers = ends[at]
+        return found
+
+    def _tied(self, rows: pa.RecordBatch, cuts: Integers) -> Integers:
+        """The cut that each of the rows of one time is before."""
+        assert self.rows is not None
+        marks = self.rows.take(pa.array(cuts))
+        names = ["cell", *order_names(rows)]
+        both = pa.Table.from_batches([rows.select(names), marks.select(names)]).combine_chunks().to_batches()[0]
+        rank = ranks(both, in_order(both))
+        own, marked = rank[: rows.num_rows], rank[rows.num_rows :]
+        copy, alike = _copies(rows)
+        copies, equal = (marks.column(name).to_numpy() for name in ("copies", "equal"))
+        found = np.full(len(own), int(cuts[-1]) + 1)
+        for at in reversed(range(len(cuts))):
+            if copies[at]:  # of rows that are equal each has as many matches in relations
+                among = (own == marked[at]) & (copy * equal[at] < copies[at] * alike)
+                found[(own < marked[at]) | among] = cuts[at]
+            else:
+                found[:] = cuts[at]
+        return found
+
+
+def _copies(rows: pa.RecordBatch) -> tuple[Integers, Integers]:
+    """Which of the rows that are equal in everything each is, from 0, and of how many."""
+    codes = [code for column in rows.columns for code in identity_codes(column)]
+    number, first = group_rows(np.stack(codes))
+    order = np.argsort(number, kind="stable")
+    begins = np.searchsorted(number[order], np.arange(len(first)))
+    copy = np.empty(len(number), np.int64)
+    copy[order] = np.arange(len(number)) - begins[number[order]]
+    return copy, np.bincount(number)[number]

@@ -1,0 +1,38 @@
+"""The order of rows of one stream: by time, then by the values that the query reads, NULL first and NaN last."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from joinfold.operators.entries import Integers
+from joinfold.operators.values import identity_codes, order_codes
+
+
+def order_names(rows: pa.RecordBatch | pa.Table) -> list[str]:
+    """The columns that order rows of one time."""
+    return [name for name in rows.schema.names if name.startswith("o") and name != "origin"]
+
+
+def in_order(rows: pa.RecordBatch | pa.Table) -> Integers:
+    """The rows in their order, as places."""
+    keys = {"cell": rows.column("cell")}
+    for name in order_names(rows):
+        column = rows.column(name)
+        column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        codes = order_codes(column)
+        keys[f"there {name}"] = column.is_valid()
+        keys[name] = column if codes is None else pa.array(codes)
+    order = pc.sort_indices(pa.table(keys), sort_keys=[(name, "ascending") for name in keys])
+    return np.asarray(order.to_numpy(), np.int64)
+
+
+def ranks(rows: pa.RecordBatch, order: Integers) -> Integers:
+    """Numbers that are equal for equal rows and grow in the order, from the order of the rows."""
+    codes = [rows.column("cell").to_numpy()]
+    codes += [code for name in order_names(rows) for code in identity_codes(rows.column(name))]
+    stacked = np.stack(codes)[:, order]
+    differs = np.zeros(len(order), np.int64)
+    differs[1:] = (stacked[:, 1:] != stacked[:, :-1]).any(axis=0)
+    found = np.empty(len(order), np.int64)
+    found[order] = np.cumsum(differs)
+    return found
