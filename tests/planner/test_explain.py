@@ -57,7 +57,17 @@ QUERIES = {
     "forced_relation": """
         SELECT COUNT(*) AS n FROM temperature a [1 MINUTE SLIDE 1 SECOND], room r WHERE a.location = r.location
         OPTION (index = 'r hash')""",
-    "refused": "SELECT COUNT(*) AS n FROM temperature [ROWS 10]",
+    "rows": """
+        SELECT a.location, COUNT(*) AS n, MAX(b.strength) AS s
+        FROM   temperature a [ROWS 5000 SLIDE 1000], smoke b [10 MINUTE SLIDE 1 MINUTE]
+        WHERE  a.location = b.location GROUP BY a.location""",
+    "last_rows": """
+        SELECT COUNT(*) AS n FROM temperature a [PARTITION BY floor ROWS 3], smoke b [1 MINUTE SLIDE 1 SECOND]
+        WHERE  a.location = b.location""",
+    "window_ids": """
+        SELECT COUNT(*) AS n FROM temperature a [ROWS 5000 SLIDE 1000], smoke b [5 MINUTE SLIDE 1 MINUTE]
+        WHERE  a.location = b.location SYNC ON WINDOW ID""",
+    "refused": "SELECT COUNT(*) AS n FROM temperature [PARTITION BY location ROWS 10] EMIT ON ARRIVAL",
 }
 
 

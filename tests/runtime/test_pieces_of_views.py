@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.operators.chains import chain_of
 from tests.operators.runs import Data, tables_of
-from tests.runtime.test_pieces import Memory
 from tests.strategies import assert_same_answers
 
 from joinfold.inprocess.frames import frame_batch
@@ -30,6 +29,22 @@ TEXT = (
     "OPTION (root = c)"
 )
 SLIDING = TEXT.format("[2 MICROSECOND SLIDE 1 MICROSECOND]")
+
+
+class Memory:
+    """A store of pieces."""
+
+    def __init__(self) -> None:
+        self.held: dict[Any, Any] = {}
+
+    def getValue(self, key: Any) -> Any:  # noqa: N802
+        return self.held.get(key)
+
+    def updateValue(self, key: Any, value: Any) -> None:  # noqa: N802
+        self.held[key] = value
+
+    def removeKey(self, key: Any) -> None:  # noqa: N802
+        del self.held[key]
 
 
 class Chain:

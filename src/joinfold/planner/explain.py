@@ -6,9 +6,11 @@ from joinfold.logical.tree import Tree, when_text
 from joinfold.operators.choice import SUMS, FoldChoice
 from joinfold.operators.layout import CONSTANT_ROW, FoldLayout, InputLayout
 from joinfold.operators.probing import steps_from
+from joinfold.operators.timeline import CountingWindow
 from joinfold.planner.chaining import has_one_key, needs_chain
 from joinfold.planner.plan import Attachment, PhysicalPlan
 from joinfold.timetext import duration_text
+from joinfold.window import RangeByRows, Rows
 
 
 def plan_tree(plan: PhysicalPlan) -> Tree:
@@ -41,6 +43,8 @@ def _merge_text(plan: PhysicalPlan) -> str:
 def _fold_tree(plan: PhysicalPlan, number: int) -> Tree:
     """A fold over the PACK of its streams, and over the folds that make its views."""
     query, layout = plan.query, plan.folds[number]
+    if layout.partition:
+        return _partition_tree(plan, number)
     keys = ", ".join(_equality(plan.keys[number]) for number in sorted(layout.bucket_classes))
     names = _names(plan, number)
     replicated = [name for place, name in enumerate(names) if layout.is_replicated(place)]
@@ -58,13 +62,35 @@ def _fold_tree(plan: PhysicalPlan, number: int) -> Tree:
         for feed in layout.feeds
         if feed != CONSTANT_ROW
     ]
+    read += [_numbering_tree(plan)] if plan.folds[0].is_numbering and number == len(plan.folds) - 1 else []
     return Tree(title, (*facts, *_window_trees(plan, number), *read))
+
+
+def _partition_tree(plan: PhysicalPlan, number: int) -> Tree:
+    """The stage that keeps the last rows of each key."""
+    layout = plan.folds[number]
+    (stream,) = layout.feeds
+    columns = dict(plan.frames[stream].columns)
+    by = ", ".join(expression_text(columns[name]) for name in layout.partition)
+    rows = _counted(layout.partition_rows, "row")
+    title = f"{_view_name(plan, layout.streams + number)} = the last {rows} for each {by}, per bucket of it"
+    return Tree(title, (_pack_tree(plan, stream),))
+
+
+def _numbering_tree(plan: PhysicalPlan) -> Tree:
+    """The stage that numbers rows: each stream's order goes through one of its buckets, the rows do not."""
+    layout, trees = plan.folds[0], []
+    for stream in layout.feeds:
+        window = layout.timeline.windows[stream]
+        assert isinstance(window, Rows | RangeByRows)
+        trees.append(Tree(f"order of {plan.query.streams[stream].alias}: a cut every {_counted(window.block, 'row')}"))
+    return Tree("NUMBER rows in the order of their stream; every bucket gets the cuts", tuple(trees))
 
 
 def _one_fold_trees(plan: PhysicalPlan) -> list[Tree]:
     """Of a join over different keys that is no chain: why not."""
     layout = plan.layout
-    if len(plan.folds) > 1 or layout.streams < 3 or layout.is_plain or has_one_key(layout):
+    if plan.root is not None or layout.streams < 3 or layout.is_plain or has_one_key(layout):
         return []
     if layout.on_arrival:
         why = "every row is answered"
@@ -83,7 +109,8 @@ def _names(plan: PhysicalPlan, number: int) -> list[str]:
 
 
 def _view_name(plan: PhysicalPlan, feed: int) -> str:
-    return f"view {feed - plan.layout.streams + 1}"
+    is_numbered = plan.folds[0].is_numbering
+    return f"view {feed - plan.layout.streams + 1 - is_numbered}"
 
 
 def _view_tree(plan: PhysicalPlan, layout: FoldLayout) -> Tree:
@@ -148,7 +175,8 @@ def _probe_tree(layout: FoldLayout, choice: FoldChoice, names: list[str], first:
 
 
 def _pack_tree(plan: PhysicalPlan, stream: int) -> Tree:
-    frame, layout = plan.frames[stream], next(layout for layout in plan.folds if stream in layout.feeds)
+    frame, readers = plan.frames[stream], [layout for layout in plan.folds if stream in layout.feeds]
+    layout = next(layout for layout in readers if not layout.is_numbering)
     columns = ["ts"]
     if frame.keep is not None:
         columns.append(f"keep = {expression_text(frame.keep)}")
@@ -175,6 +203,8 @@ def _attachment_tree(attachment: Attachment) -> Tree:
 def _cut_text(layout: FoldLayout, stream: int) -> str:
     if layout.on_arrival:
         return "row by row, since every row is answered"
+    if isinstance(layout.timeline.windows[stream], CountingWindow):
+        return "row by row, since rows are counted"
     cell = duration_text(layout.timeline.cell_us(stream))
     return f"cells of {cell}, aggregated early"
 
