@@ -21,7 +21,7 @@ def start(
 ) -> None:
     session = jf.Session()
     session.stream("a", schema, time=time, delay=delay)
-    agree(spark, str(directory), session.sql(text).logical, 2, explicit=False)
+    agree(spark, str(directory), session.sql(text).plan, 2, explicit=False)
 
 
 @pytest.mark.parametrize(

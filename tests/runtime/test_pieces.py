@@ -8,9 +8,8 @@ from tests.operators.runs import Data, plan_of, tables_of
 from tests.strategies import assert_same_answers
 
 from joinfold.inprocess.frames import frame_batch
-from joinfold.operators.arrivals import at_arrivals, pack_arrivals
-from joinfold.operators.merge import merge
-from joinfold.operators.pack import pack
+from joinfold.operators.chain import pack_for
+from joinfold.operators.merge import merge, placed
 from joinfold.reference.rows import from_arrow
 from joinfold.reference.streaming import stream
 from joinfold.runtime import pieces as module
@@ -47,7 +46,7 @@ class Stream:
 
     def __init__(self, text: str) -> None:
         self.plan = plan_of(text, SCHEMA)
-        self.stage = FoldStage(self.plan.layout, self.plan.choice, (5,), (5,), text)
+        self.stage = FoldStage(self.plan.folds, 0, self.plan.choice, (5,), (5,), text)
         self.fold = self.stage.fold_for(5)
         self.store = Memory()
         self.facts: dict[str, Any] | None = None
@@ -55,12 +54,11 @@ class Stream:
         self.answers: list[tuple[Any, ...]] = []
 
     def run(self, batch: Data) -> None:
-        layout = self.plan.layout
-        packing, tables = (pack_arrivals if layout.on_arrival else pack), tables_of(self.plan, batch)
+        layout, tables = self.plan.layout, tables_of(self.plan, batch)
         blobs = [
             blob
             for place, frame in enumerate(self.plan.frames)
-            for _, blob in packing(layout, place, (5,), frame_batch(frame, tables[frame.input.source.name]))
+            for _, _, blob in pack_for((layout,), place, (5,), frame_batch(frame, tables[frame.input.source.name]))
         ]
         pieces = Pieces(self.store, self.facts)
         accepted = self.fold.absorb(blobs)
@@ -70,8 +68,8 @@ class Stream:
         noted = self.fold.answer()
         if noted.rows is not None:
             finished = merge(layout, [noted.rows])
-            if noted.arrivals is not None:
-                finished = at_arrivals(finished, noted.arrivals)
+            if noted.where is not None:
+                finished = placed(finished, noted.numbers, noted.where, ["instant", "arrival"])
             names = [name for name in ("instant", "arrival", "a0", "a1", "a2") if name in finished.schema.names]
             self.answers += [tuple(row[name] for name in names) for row in from_arrow(finished)]
         pieces.forget(self.fold.is_done)

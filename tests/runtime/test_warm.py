@@ -75,7 +75,7 @@ class Worker:
 
     def __init__(self) -> None:
         self.store = Store()
-        self.processor = FoldProcessor(FoldStage(PLAN.layout, PLAN.choice, (5,), (5,), TEXT))
+        self.processor = FoldProcessor(FoldStage(PLAN.folds, 0, PLAN.choice, (5,), (5,), TEXT), "run")
         self.processor.init(self.store)  # type: ignore[arg-type]
 
     def attempt(self, batch: Data) -> list[tuple[Any, ...]]:
@@ -87,7 +87,8 @@ class Worker:
             for place, frame in enumerate(PLAN.frames)
             for _, blob in pack(PLAN.layout, place, (5,), frame_batch(frame, tables[frame.input.source.name]))
         ]
-        (answered,) = self.processor.handleInputRows((5,), iter([pd.DataFrame({"blob": blobs})]), None)
+        arrived = pd.DataFrame({"fold": 0, "bucket": 5, "blob": blobs})
+        (answered,) = self.processor.handleInputRows((5,), iter([arrived]), None)
         parts = [decode(bytes(blob))[0] for blob in answered["blob"].dropna()]
         if not parts:
             return []

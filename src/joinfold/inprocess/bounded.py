@@ -5,6 +5,7 @@
     fed         ├─────┤├────┤├────┤     three rows at a time, whichever stream they are of
 
 One row at a time is the setting in which the literature compares join methods. Rows come in order, so none is late.
+Rows of a stream without a time column have their number for a time.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from joinfold.errors import UsageError
 from joinfold.inprocess.driver import InProcess, Measures
-from joinfold.inprocess.rows import Rows, column_of, kind_of
+from joinfold.inprocess.rows import Arrival, Rows, kind_of, times_of
 from joinfold.logical.query import LogicalQuery, Source
 from joinfold.planner.folding import plan_fold
 from joinfold.planner.plan import PhysicalPlan
@@ -58,22 +59,25 @@ def run_in_process(
     tables = {name: rows for name, rows in data.items() if name not in streams}
     machine = InProcess(plan, by_row=by_row)
     if rows_per_step is None:
-        machine.feed(data)
+        machine.feed(data, {name: _numbers(data[name]) for name in streams})
         return InProcessRun(machine.answer(to_the_end=True), machine.measures)
     if tables:
         machine.feed(tables)
     answers = []
-    for step in _steps(streams, data, rows_per_step):
-        machine.feed(step)
+    for step, arrival in _steps(streams, data, rows_per_step):
+        machine.feed(step, arrival)
         answers.append(machine.answer())
     answers.append(machine.answer(to_the_end=True))
     return InProcessRun(pa.concat_tables(answers).combine_chunks(), machine.measures)
 
 
-def _steps(sources: Mapping[str, Source], data: Mapping[str, Rows], size: int) -> Iterator[dict[str, Rows]]:
+def _steps(
+    sources: Mapping[str, Source], data: Mapping[str, Rows], size: int
+) -> Iterator[tuple[dict[str, Rows], Arrival]]:
     """The rows of all streams in order of event time, in pieces; of rows of one time, those of the first stream first.
 
-    Every stream is put in order by itself. A piece then has the next rows of each stream, as many as belong to it.
+    Every stream is put in order by itself. A piece then has the next rows of each stream, as many as belong to it, with
+    their numbers.
     """
     times = {name: _times(source, data[name]) for name, source in sources.items()}
     ordered = {name: _in_order(data[name], times[name]) for name in sources}
@@ -83,12 +87,14 @@ def _steps(sources: Mapping[str, Source], data: Mapping[str, Rows], size: int) -
     before = dict.fromkeys(sources, 0)
     for start in range(0, len(streams), size):
         last = min(start + size, len(streams)) - 1
-        step = {}
+        step: dict[str, Rows] = {}
+        numbers: dict[str, range] = {}
         for name, count in zip(sources, counts, strict=True):
             until = int(count[last])
             step[name] = ordered[name].slice(before[name], until - before[name])
+            numbers[name] = range(before[name] + 1, until + 1)
             before[name] = until
-        yield step
+        yield step, numbers
 
 
 def _in_order(rows: Rows, times: NDArray[np.int64]) -> pa.Table:
@@ -100,6 +106,9 @@ def _in_order(rows: Rows, times: NDArray[np.int64]) -> pa.Table:
 
 def _times(source: Source, rows: Rows) -> NDArray[np.int64]:
     """The event times as numbers; rows without one come last."""
-    assert source.time is not None
-    column = column_of(source, rows, source.time).cast(pa.int64())
+    column = times_of(source, rows, {source.name: _numbers(rows)}).cast(pa.int64())
     return np.asarray(column.fill_null(LAST).to_numpy(zero_copy_only=False), np.int64)
+
+
+def _numbers(rows: Rows) -> range:
+    return range(1, rows.num_rows + 1)

@@ -18,7 +18,7 @@ from joinfold.arrow import arrow_schema
 from joinfold.errors import UsageError
 from joinfold.inprocess.frames import frame_batch
 from joinfold.inprocess.relations import Side, attached_sides
-from joinfold.inprocess.rows import Rows
+from joinfold.inprocess.rows import Arrival, Rows
 from joinfold.inprocess.selecting import answer_table
 from joinfold.operators.bucket import Bucket, Noted
 from joinfold.operators.buckets import open_bucket
@@ -63,6 +63,7 @@ class InProcess:
             for number in self.labels
         ]
         self.measures = Measures()
+        self._batches = 0
         self._tables: dict[str, Rows] = {}
         self._sides: dict[int, tuple[Side, ...]] = {}
 
@@ -74,18 +75,22 @@ class InProcess:
             for place, frame in enumerate(self.plan.frames)
         }
 
-    def feed(self, data: Mapping[str, Rows]) -> list[list[tuple[int, pa.RecordBatch]]]:
+    def feed(self, data: Mapping[str, Rows], arrival: Arrival | None = None) -> list[list[tuple[int, pa.RecordBatch]]]:
         """Takes in a micro-batch, as rows by the name of their stream; streams that are not read are left alone.
 
+        ``arrival`` is the time of rows whose stream has no time column, in microseconds: one for all, or, by the name
+        of the stream, that of each row; unless given, micro-batches arrive at 1, 2, …
         The rows of a relation come with the first rows of a stream or before, all at once; later it may have none.
         Gives back the new entries of each bucket, with their inputs: what a durable state would have to store.
         """
         self._take_tables(data)
+        self._batches += 1
+        arrival = self._batches if arrival is None else arrival
         blobs: list[list[bytes]] = [[] for _ in self.folds]
         for place, frame in enumerate(self.plan.frames):
             rows = data.get(frame.input.source.name)
             if rows is not None and rows.num_rows:
-                batch = frame_batch(frame, rows, self._sides_of(place))
+                batch = frame_batch(frame, rows, self._sides_of(place), arrival)
                 for fold, label, blob in self._packed(place, batch):
                     blobs[fold * len(self.labels) + label].append(blob)
         names = {frame.input.source.name for frame in self.plan.frames} & data.keys()

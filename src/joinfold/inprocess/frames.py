@@ -20,7 +20,7 @@ from joinfold.columnar import Key, evaluate, is_true
 from joinfold.columnar.vector import Flags
 from joinfold.errors import EvaluationError
 from joinfold.inprocess.relations import Side, matched
-from joinfold.inprocess.rows import Rows, column_of
+from joinfold.inprocess.rows import Arrival, Rows, column_of, times_of
 from joinfold.logical.expressions import Column, Expression, walk
 from joinfold.planner.plan import Frame
 from joinfold.types import DataType
@@ -31,16 +31,15 @@ _ORDER = "o"
 _AGGREGATED = ("x", "e", "c")  # numbers, extremes and conditions: what aggregates read
 
 
-def frame_batch(frame: Frame, rows: Rows, sides: tuple[Side, ...] = ()) -> pa.RecordBatch:
+def frame_batch(frame: Frame, rows: Rows, sides: tuple[Side, ...] = (), arrival: Arrival = 1) -> pa.RecordBatch:
     """The frame of these rows; raises `UsageError` where they are not rows of the frame's stream.
 
-    ``sides`` are the rows that are attached to it.
+    ``sides`` are the rows that are attached to it, ``arrival`` is the time of rows that come without one.
     """
     alias, source = frame.input.alias, frame.input.source
-    assert source.time is not None
     columns = {(alias, name): column_of(source, rows, name) for name in sorted(_columns_read(frame))}
     count = rows.num_rows
-    found = {"ts": column_of(source, rows, source.time)}
+    found = {"ts": times_of(source, rows, arrival)}
     kept: Flags | None = None
     if frame.keep is not None:
         kept = is_true(frame.keep, columns, count)

@@ -14,10 +14,12 @@ keys. The stage answers with *cuts*, the places in the order at which blocks of 
 Every bucket of every fold gets the cuts, and tells by them which rows it has of which block.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 import pyarrow as pa
 
-from joinfold.operators.bucket import Bucket, Noted
+from joinfold.operators.bucket import Bucket, Noted, cells_of
 from joinfold.operators.choice import FoldChoice
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.ordering import in_order, ranks
@@ -33,6 +35,7 @@ class NumberFold(Bucket):
     def __init__(self, layout: FoldLayout, number: int, choice: FoldChoice | None = None) -> None:
         super().__init__(layout, number, choice)
         self.waiting: list[list[pa.RecordBatch]] = [[] for _ in layout.feeds]
+        self.fresh: list[tuple[int, pa.RecordBatch]] = []  # what came since the last answer
 
     @property
     def entries_held(self) -> int:
@@ -54,18 +57,23 @@ class NumberFold(Bucket):
         """There are no structures."""
         return 0
 
+    def absorb(self, blobs: Iterable[bytes]) -> list[tuple[int, pa.RecordBatch]]:
+        """Takes in a micro-batch; most of it is numbered at once, so what has to be stored is known later."""
+        self.fresh += super().absorb(blobs)
+        return []
+
+    def take_made(self) -> list[tuple[int, pa.RecordBatch]]:
+        """The new rows that still wait."""
+        fresh, self.fresh = self.fresh, []
+        return [(place, rest) for place, batch in fresh if (rest := self._unnumbered(batch)).num_rows]
+
     def add(self, place: int, batch: pa.RecordBatch) -> None:
         """Keeps rows until they are final."""
         self.waiting[place].append(batch)
 
     def resume(self) -> None:
         """Of stored rows those wait that have not been numbered."""
-        answered = self.moment.answered
-        if answered is not None:
-            self.waiting = [
-                [batch.filter(pa.array(batch.column("cell").to_numpy() >= answered)) for batch in batches]
-                for batches in self.waiting
-            ]
+        self.waiting = [[self._unnumbered(batch) for batch in batches] for batches in self.waiting]
 
     def answer(self, to_the_end: bool = False) -> Noted:
         """Numbers what is final; the cuts of each stream."""
@@ -90,17 +98,24 @@ class NumberFold(Bucket):
         """Every row counts."""
         return entries
 
+    def _unnumbered(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        answered = self.moment.answered
+        return batch if answered is None else batch.filter(pa.array(cells_of(batch) >= answered))
+
     def _final(self, place: int, until: int) -> pa.RecordBatch | None:
         """The rows before the watermark, by time; those of one time in any order."""
         if not self.waiting[place]:
             return None
         rows = pa.Table.from_batches(self.waiting[place]).combine_chunks().to_batches()[0]
-        ts = rows.column("cell").to_numpy()
-        is_final = ts < until
-        self.waiting[place] = [rows.filter(pa.array(~is_final))] if not is_final.all() else []
-        order = np.flatnonzero(is_final)
-        order = order[np.argsort(ts[order], kind="stable")]
-        return rows.take(pa.array(order)) if len(order) else None
+        is_final = cells_of(rows) < until
+        self.waiting[place] = []
+        if not is_final.all():
+            self.waiting[place] = [rows.filter(pa.array(~is_final))]
+            rows = rows.filter(pa.array(is_final))
+        ts = cells_of(rows)
+        if (ts[1:] < ts[:-1]).any():
+            rows = rows.take(pa.array(np.argsort(ts, kind="stable")))
+        return rows if rows.num_rows else None
 
     def _cuts(self, stream: int, rows: pa.RecordBatch) -> pa.RecordBatch:
         window = self.layout.timeline.windows[stream]

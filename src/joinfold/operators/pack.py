@@ -118,7 +118,8 @@ def cut(layout: FoldLayout, stream: int, batch: pa.RecordBatch) -> Cut:
         keyed = keyed if there is None else keyed & there
     cells = timeline.cell_of(stream, ts)
     accepted = timeline.accepts(stream, ts)
-    if not timeline.on_trigger:  # rows that no instant will ever hold are none of our business
+    if not timeline.on_trigger and stream not in timeline.counting:
+        # Rows that no instant will ever hold are none of our business; of those that are numbered there are none.
         distinct = distinct_values(cells)
         unheld = distinct[timeline.first_instant(stream, distinct) == NEVER]
         accepted = accepted & ~np.isin(cells, unheld) if len(unheld) else accepted

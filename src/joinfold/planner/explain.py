@@ -141,7 +141,7 @@ def _method_trees(plan: PhysicalPlan) -> list[Tree]:
         return [Tree(f"PC over all combinations: {', '.join(text for text, _ in named)}; {' and '.join(products)}")]
     title = "IC over sums" if method == "ic" else "TC over sums by leaving times"
     trees = [Tree(f"{title}: {sums}; {' and '.join(products)}")]
-    how = "counted by group and value" if layout.views else "TC over leaving times"
+    how = "counted by group and value" if layout.is_open_ended else "TC over leaving times"
     return [*trees, Tree(f"{how}: {extremes}")] if extremes else trees
 
 

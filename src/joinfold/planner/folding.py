@@ -71,7 +71,6 @@ def refuse_unsupported(query: LogicalQuery) -> None:
         reasons.append((keyed, "the last rows of each key EMIT ON ARRIVAL"))
         related = isinstance(input_.window, PartitionedRows) and len(query.inputs) > len(query.streams)
         reasons.append((related, "the last rows of each key with a relation"))
-        reasons.append((input_.source.time is None, f"the arrival time of stream '{input_.source.name}'"))
     reasons += [(group.type.is_nested, f"a group of type {group.type}") for group in query.groups]
     for applies, what in reasons:
         if applies:

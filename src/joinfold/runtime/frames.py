@@ -3,6 +3,9 @@
 A source is read once, however many inputs of the query it is: a self-join has one projection with the columns of all
 its inputs, and PACK takes each input's part of a batch. An input that relations are attached to has rows of its own,
 one for each match, and reads its source by itself.
+
+A stream without a time column takes the time of the micro-batch, which Spark keeps in the checkpoint: a micro-batch
+that is run again has the same. Bounded rows are numbered in the order of their partitions.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,12 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from joinfold.names import identifier_text
 from joinfold.operators.chain import pack_for
 from joinfold.operators.layout import FoldLayout
 from joinfold.planner.plan import Frame, PhysicalPlan
 from joinfold.runtime.blobs import BLOBS, blob_batch
-from joinfold.runtime.expressions import SOURCE, of_source, spark_text
+from joinfold.runtime.expressions import SOURCE, of_source, spark_text, time_text
 from joinfold.runtime.relations import joined
 
 Batches = Iterator[pa.RecordBatch]
@@ -46,12 +48,13 @@ class Projection:
     parts: tuple[Part, ...]
 
     @classmethod
-    def of(cls, frames: Iterable[tuple[int, Frame]]) -> "Projection":
+    def of(cls, frames: Iterable[tuple[int, Frame]], is_streaming: bool = False) -> "Projection":
         """The projection for some inputs, by place, of one source."""
         texts: dict[str, str] = {}
         parts = []
         for place, frame in frames:
-            own = {name: texts.setdefault(text, f"p{len(texts)}") for name, text in frame_texts(frame).items()}
+            computed = frame_texts(frame, is_streaming)
+            own = {name: texts.setdefault(text, f"p{len(texts)}") for name, text in computed.items()}
             parts.append(Part(place, tuple(own.items())))
         return cls(tuple(f"{text} AS {name}" for text, name in texts.items()), tuple(parts))
 
@@ -67,16 +70,15 @@ def packed(plan: PhysicalPlan, sources: dict[str, DataFrame], labels: tuple[int,
         else:
             by_source.setdefault(frame.input.source.name, []).append((place, frame))
     for name, frames in by_source.items():
-        projection = Projection.of(frames)
+        projection = Projection.of(frames, sources[name].isStreaming)
         projections.append((sources[name].alias(SOURCE).selectExpr(*projection.texts), projection.parts))
     blobs = [rows.mapInArrow(pack_stage(plan.folds, parts, labels), BLOBS) for rows, parts in projections]
     return reduce(DataFrame.union, blobs)
 
 
-def frame_texts(frame: Frame) -> dict[str, str]:
+def frame_texts(frame: Frame, is_streaming: bool = False) -> dict[str, str]:
     """The event time, whether the row passes the filters, and the columns that the plan wants, as Spark SQL."""
-    assert frame.input.source.time is not None
-    texts = {"ts": f"{SOURCE}.{identifier_text(frame.input.source.time)}"}
+    texts = {"ts": time_text(frame.input.source, is_streaming)}
     keep = None if frame.keep is None else spark_text(of_source(frame.keep))
     if keep is not None:
         texts["keep"] = keep

@@ -25,7 +25,7 @@ from joinfold.logical.expressions import Column, Expression, inputs_read, rewrit
 from joinfold.names import identifier_text
 from joinfold.planner.plan import Attachment, Frame
 from joinfold.planner.relations import reads_within
-from joinfold.runtime.expressions import SOURCE, of_source, spark_text
+from joinfold.runtime.expressions import SOURCE, of_source, spark_text, time_text
 
 ROW = "row"
 Names = dict[tuple[str, str], str]  # what a column of an input is called among those of all inputs
@@ -57,9 +57,8 @@ def _computed(name: str, expression: Expression, names: Names) -> str:
 
 def _stream_rows(frame: Frame, source: DataFrame, names: Names, read: set[Column]) -> DataFrame:
     """The time of a stream's rows, whether they pass the filters, what must equal the relations', and columns."""
-    assert frame.input.source.time is not None
     keep = "TRUE" if frame.keep is None else spark_text(of_source(frame.keep))
-    texts = [f"{SOURCE}.{identifier_text(frame.input.source.time)} AS ts", f"{keep} AS keep"]
+    texts = [f"{time_text(frame.input.source, source.isStreaming)} AS ts", f"{keep} AS keep"]
     for number, attachment in enumerate(frame.attached):
         for place, key in enumerate(attachment.keys):
             texts.append(
