@@ -24,8 +24,8 @@ from joinfold.reference import duck, naive
 from joinfold.reference.rows import from_arrow
 from joinfold.reference.streaming import stream
 from joinfold.workloads import generate
-from tests.operators.runs import answer, check_batches, feed, tables_of, tuples
-from tests.operators.test_machine import RUNS, restored, scattered
+from tests.operators.runs import answer, check_batches, feed, restored, tables_of, tuples
+from tests.operators.test_machine import RUNS, scattered
 from tests.operators.test_plans import plans
 from tests.strategies import Case, assert_same_answers, cases
 

@@ -8,6 +8,8 @@ import pyarrow as pa
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.inprocess import InProcess
 from joinfold.logical.query import Source
+from joinfold.operators.bucket import Bucket
+from joinfold.operators.codec import decode, encode
 from joinfold.planner.folding import plan_fold
 from joinfold.planner.plan import PhysicalPlan
 from joinfold.reference import naive
@@ -66,6 +68,28 @@ def check_stream(text: str, schema: str, batches: Sequence[Data], buckets: int =
     """The answers of a streaming run, which are those of the definition, as is what was late."""
     plan = plan_of(text, schema, delay_us)
     return check_batches(InProcess(plan, buckets), batches)
+
+
+def answers_when_made_anew(plan: PhysicalPlan, batches: Sequence[Data]) -> Answers:
+    """The answers of a streaming run whose buckets are made from their stored entries after every micro-batch."""
+    machine, found = InProcess(plan, 2), []
+    kept: list[list[tuple[int, bytes]]] = [[] for _ in machine.folds]
+    for batch in batches:
+        for number, accepted in enumerate(feed(machine, batch)):
+            kept[number] += [(place, encode(entries)) for place, entries in accepted]
+        found += answer(machine)
+        machine.folds = [restored(fold, entries) for fold, entries in zip(machine.folds, kept, strict=True)]
+    return found
+
+
+def restored(fold: Bucket, entries: list[tuple[int, bytes]]) -> Bucket:
+    """A bucket from its stored entries and its moment."""
+    again = type(fold)(fold.layout, fold.number, fold.choice)
+    again.moment = fold.moment
+    for place, blob in entries:
+        again.add(place, decode(blob)[0])
+    again.resume()
+    return again
 
 
 def check_batches(machine: InProcess, batches: Sequence[Data]) -> Answers:

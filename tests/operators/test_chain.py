@@ -11,14 +11,13 @@ from joinfold.dialect import bind, parse, read_schema
 from joinfold.errors import QueryError
 from joinfold.inprocess import InProcess
 from joinfold.logical.query import LogicalQuery, Source
-from joinfold.operators.codec import encode
 from joinfold.planner.folding import plan_fold
 from joinfold.planner.forcing import Plan
 from joinfold.planner.plan import PhysicalPlan
 from joinfold.reference import naive
 from joinfold.reference.streaming import stream
-from tests.operators.runs import answer, feed
-from tests.operators.test_machine import restored, scattered
+from tests.operators.runs import answer, answers_when_made_anew, feed
+from tests.operators.test_machine import scattered
 from tests.strategies import Case, assert_same_answers, cases
 
 MODES = ("default", "slide", "every", "trigger", "full")
@@ -85,15 +84,7 @@ def test_buckets_of_a_chain_made_anew_from_their_entries_go_on_as_before(
     case: Case, root: int, data: st.DataObject
 ) -> None:
     plan, batches = planned(case, root), scattered(case, data)
-    machine = InProcess(plan, 2)
-    kept: list[list[tuple[int, bytes]]] = [[] for _ in machine.folds]
-    answered: list[tuple[Any, ...]] = []
-    for batch in batches:
-        for number, accepted in enumerate(feed(machine, batch)):
-            kept[number] += [(place, encode(entries)) for place, entries in accepted]
-        answered += answer(machine)
-        machine.folds = [restored(fold, entries) for fold, entries in zip(machine.folds, kept, strict=True)]
-    assert_same_answers(stream(plan.query, batches).answers, answered)
+    assert_same_answers(stream(plan.query, batches).answers, answers_when_made_anew(plan, batches))
 
 
 AGGREGATES = (

@@ -11,8 +11,8 @@ from joinfold.inprocess import InProcess
 from joinfold.operators.bucket import Bucket
 from joinfold.operators.codec import encode
 from joinfold.reference.streaming import stream
-from tests.operators.runs import Data, answer, feed, plan_of
-from tests.operators.test_machine import planned, restored, runnable, scattered
+from tests.operators.runs import Data, answer, feed, plan_of, restored
+from tests.operators.test_machine import planned, runnable, scattered
 from tests.strategies import Case, assert_same_answers
 
 Stored = list[tuple[int, pa.RecordBatch]]

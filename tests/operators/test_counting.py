@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.inprocess import InProcess
 from joinfold.logical.query import LogicalQuery, Source
-from joinfold.operators.codec import encode
 from joinfold.planner.folding import plan_fold
 from joinfold.reference import naive
 from joinfold.reference.streaming import stream
-from tests.operators.runs import answer, feed
-from tests.operators.test_machine import restored
+from tests.operators.runs import answer, answers_when_made_anew, feed
 from tests.strategies import assert_same_answers
 
 COUNTING = (
@@ -119,12 +117,5 @@ def test_streaming_runs_answer_as_defined_and_count_late_rows(draws: random.Rand
 @given(draws=st.integers(0, 2**32).map(random.Random))
 def test_buckets_made_anew_from_their_entries_go_on_as_before(draws: random.Random) -> None:
     query, batches = counted(draws)
-    machine = InProcess(plan_fold(query), 2)
-    kept: list[list[tuple[int, bytes]]] = [[] for _ in machine.folds]
-    answered: list[tuple[Any, ...]] = []
-    for batch in batches:
-        for number, accepted in enumerate(feed(machine, batch)):
-            kept[number] += [(place, encode(entries)) for place, entries in accepted]
-        answered += answer(machine)
-        machine.folds = [restored(fold, entries) for fold, entries in zip(machine.folds, kept, strict=True)]
-    assert_same_answers(stream(query, batches).answers, answered)
+    made_anew = answers_when_made_anew(plan_fold(query), batches)
+    assert_same_answers(stream(query, batches).answers, made_anew)

@@ -8,13 +8,11 @@ from hypothesis import strategies as st
 
 from joinfold.errors import QueryError
 from joinfold.inprocess import InProcess
-from joinfold.operators.bucket import Bucket
-from joinfold.operators.codec import decode, encode
 from joinfold.planner.folding import plan_fold
 from joinfold.planner.plan import PhysicalPlan
 from joinfold.reference import naive
 from joinfold.reference.streaming import stream
-from tests.operators.runs import answer, feed, plan_of
+from tests.operators.runs import answer, answers_when_made_anew, feed, plan_of
 from tests.strategies import Case, assert_same_answers, cases
 
 RUNS = ("default", "slide", "every", "trigger", "full", "arrival")
@@ -75,24 +73,7 @@ def test_a_bucket_made_anew_from_its_entries_goes_on_as_before(case: Case, data:
     if plan is None:
         return
     batches = scattered(case, data)
-    machine = InProcess(plan, 2)
-    kept: list[list[tuple[int, bytes]]] = [[] for _ in machine.folds]
-    answered: list[tuple[Any, ...]] = []
-    for batch in batches:
-        for number, accepted in enumerate(feed(machine, batch)):
-            kept[number] += [(place, encode(entries)) for place, entries in accepted]
-        answered += answer(machine)
-        machine.folds = [restored(fold, entries) for fold, entries in zip(machine.folds, kept, strict=True)]
-    assert_same_answers(stream(plan.query, batches).answers, answered)
-
-
-def restored(fold: Bucket, entries: list[tuple[int, bytes]]) -> Bucket:
-    again = type(fold)(fold.layout, fold.number, fold.choice)
-    again.moment = fold.moment
-    for place, blob in entries:
-        again.add(place, decode(blob)[0])
-    again.resume()
-    return again
+    assert_same_answers(stream(plan.query, batches).answers, answers_when_made_anew(plan, batches))
 
 
 def scattered(case: Case, data: st.DataObject) -> list[dict[str, list[dict[str, Any]]]]:
