@@ -14,6 +14,7 @@ A stream that is joined with relations comes with a row for each match. Rows of 
     •  no match           T       F            one row, no entry
 """
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -165,9 +166,16 @@ def pack_rows(layout: FoldLayout, stream: int, rows: Cut, by_row: bool = False) 
     if is_partitioned:
         counts = rows.chosen[chosen].astype(np.int64)
         entries = entries.set_column(entries.schema.get_field_index("i0"), "i0", pa.array(counts))
+        entries = entries.append_column("row", pa.array(_row_names(rows)[chosen]))
     for name in order_names(batch) if is_counted or is_partitioned else ():
         entries = entries.append_column(name, batch.column(name))
     return entries, pulse
+
+
+def _row_names(rows: Cut) -> Integers:
+    """A number for each row of the stream that no other row has, the same for all its matches."""
+    first = np.ones(len(rows.ts), np.bool_) if rows.first is None else rows.first
+    return int.from_bytes(os.urandom(5), "little", signed=True) * 2**24 + np.cumsum(first)
 
 
 def order_of(rows: Cut) -> pa.RecordBatch:

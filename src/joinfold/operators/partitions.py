@@ -8,7 +8,8 @@ them; no order over all rows is needed. A row that enters drives out the row n p
     at 1 µs after 4     enters 4, leaves 2
 
 The view has a row for each that is inside, and one that counts nothing for each that leaves. Rows that filters remove,
-or that have no join key, drive others out too; they are not in the view.
+or that have no join key, drive others out too; they are not in the view. A row that matches several of a relation is
+there once for each match, and all of them come and go together.
 """
 
 import numpy as np
@@ -21,11 +22,11 @@ from joinfold.operators.choice import FoldChoice
 from joinfold.operators.entries import Integers
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.merge import together
-from joinfold.operators.ordering import in_order
+from joinfold.operators.ordering import in_order, ranks
 from joinfold.operators.timeline import END
 from joinfold.operators.values import identity_codes
 
-WAITING, INSIDE = 0, 1  # where rows are stored: until the watermark has passed them, and then with a number
+WAITING, INSIDE = 0, 1  # where rows are stored: until the watermark has passed them, and then with their turn
 BITS = 40  # of the numbers of a bucket's rows, which are unique with the number of the bucket before them
 
 
@@ -65,14 +66,14 @@ class PartitionFold(Bucket):
         (self.inside if place == INSIDE else self.waiting).append(batch)
 
     def resume(self) -> None:
-        """Of stored rows those wait that have no number yet; of the others the last are inside."""
+        """Of stored rows those wait that have had no turn yet; of the others the last are inside."""
         answered = self.moment.answered
         if answered is None:
             return
         self.waiting = [batch.filter(pa.array(_times(batch) >= answered)) for batch in self.waiting]
         if self.inside:
             rows = together(self.inside)
-            self.inside = [rows.filter(pa.array(self._left(rows, _numbers(rows)) == END))]
+            self.inside = [rows.filter(pa.array(self._left(rows) == END))]
 
     def answer(self, to_the_end: bool = False) -> Noted:
         """Lets rows in that are final; what enters and what leaves, as rows of the view."""
@@ -85,11 +86,10 @@ class PartitionFold(Bucket):
             return Noted(None, [])
         self.made.append((INSIDE, new))
         rows = together([*self.inside, new])
-        numbers = _numbers(rows)
-        left = self._left(rows, numbers)
+        left = self._left(rows)
         self.inside = [rows.filter(pa.array(left == END))]
         shown = rows.column("i0").to_numpy() > 0
-        is_new = numbers >= int(_numbers(new)[0])
+        is_new = np.arange(rows.num_rows) >= rows.num_rows - new.num_rows
         entered, gone = np.flatnonzero(shown & is_new), np.flatnonzero(shown & (left != END))
         instants = np.concatenate([_times(rows)[entered] + 1, left[gone]])
         view = rows.take(pa.array(np.concatenate([entered, gone])))
@@ -97,12 +97,12 @@ class PartitionFold(Bucket):
         return Noted(self._view(view, instants, counts), [])
 
     def take_made(self) -> list[tuple[int, pa.RecordBatch]]:
-        """The rows that got a number: they have to be stored with it."""
+        """The rows that got their turn: they have to be stored with it."""
         made, self.made = self.made, []
         return made
 
     def is_done(self, place: int, last_cell: int) -> bool:
-        """Whether stored rows up to this time have a number by now."""
+        """Whether stored rows up to this time have got their turn by now."""
         return place == WAITING and self.moment.answered is not None and last_cell < self.moment.answered
 
     def alike_before(self, place: int) -> int:
@@ -113,11 +113,11 @@ class PartitionFold(Bucket):
         """Without the rows that have left."""
         if place == WAITING:
             return entries
-        inside = _numbers(together(self.inside)) if self.inside else np.empty(0, np.int64)
-        return entries.filter(pa.array(np.isin(_numbers(entries), inside)))
+        inside = _column(together(self.inside), ORIGIN) if self.inside else np.empty(0, np.int64)
+        return entries.filter(pa.array(np.isin(_column(entries, ORIGIN), inside)))
 
     def _final(self, until: int) -> pa.RecordBatch | None:
-        """The rows before the watermark in order, numbered."""
+        """The rows before the watermark in order, each with its turn; what matches one row has one turn."""
         if not self.waiting:
             return None
         rows = together(self.waiting)
@@ -126,22 +126,28 @@ class PartitionFold(Bucket):
         if not is_final.any():
             return None
         final = rows.filter(pa.array(is_final))
-        final = final.take(pa.array(in_order(final)))
+        rank, row = ranks(final, in_order(final)), _column(final, "row")
+        order = np.lexsort((row, rank))
+        final, differs = final.take(pa.array(order)), np.ones(len(order), np.int64)
+        differs[1:] = (np.diff(rank[order]) != 0) | (np.diff(row[order]) != 0)
         before = self.moment.numbered[self.stream]
         self.moment.numbered[self.stream] += final.num_rows
-        numbers = (self.number << BITS) + before + np.arange(final.num_rows)
-        return final.append_column(ORIGIN, pa.array(numbers))
+        unique = (self.number << BITS) + before + np.arange(final.num_rows)
+        turns = before + np.cumsum(differs)
+        return final.append_column(ORIGIN, pa.array(unique)).append_column("turn", pa.array(turns))
 
-    def _left(self, rows: pa.RecordBatch, numbers: Integers) -> Integers:
+    def _left(self, rows: pa.RecordBatch) -> Integers:
         """The instant at which each row leaves; END for those that are inside."""
+        _, first, row_of = np.unique(_column(rows, "turn"), return_index=True, return_inverse=True)
         codes = [code for name in self.layout.partition for code in identity_codes(rows.column(name))]
-        key, _ = group_rows(np.stack(codes))
-        order = np.lexsort((numbers, key))
+        key, _ = group_rows(np.stack(codes)[:, first])
+        order = np.argsort(key, kind="stable")
         left = np.full(len(order), END, np.int64)
         driven, driving = order[: -self.size], order[self.size :]
         is_driven = key[driven] == key[driving]
-        left[driven[is_driven]] = _times(rows)[driving[is_driven]] + 1
-        return left
+        left[driven[is_driven]] = _times(rows)[first[driving[is_driven]]] + 1
+        found: Integers = left[row_of]
+        return found
 
     def _view(self, rows: pa.RecordBatch, instants: Integers, counts: Integers) -> pa.RecordBatch | None:
         if not rows.num_rows:
@@ -153,8 +159,8 @@ class PartitionFold(Bucket):
 
 
 def _times(rows: pa.RecordBatch) -> Integers:
-    return np.asarray(rows.column("cell").to_numpy(), np.int64)
+    return _column(rows, "cell")
 
 
-def _numbers(rows: pa.RecordBatch) -> Integers:
-    return np.asarray(rows.column(ORIGIN).to_numpy(), np.int64)
+def _column(rows: pa.RecordBatch, name: str) -> Integers:
+    return np.asarray(rows.column(name).to_numpy(), np.int64)

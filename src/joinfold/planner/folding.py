@@ -69,8 +69,6 @@ def refuse_unsupported(query: LogicalQuery) -> None:
     for input_ in query.streams:
         keyed = isinstance(input_.window, PartitionedRows) and isinstance(query.emit, OnArrival)
         reasons.append((keyed, "the last rows of each key EMIT ON ARRIVAL"))
-        related = isinstance(input_.window, PartitionedRows) and len(query.inputs) > len(query.streams)
-        reasons.append((related, "the last rows of each key with a relation"))
     reasons += [(group.type.is_nested, f"a group of type {group.type}") for group in query.groups]
     for applies, what in reasons:
         if applies:
