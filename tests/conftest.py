@@ -21,6 +21,7 @@ SLOW = (
     "operators/test_numbers.py",
     "operators/test_plans.py",
     "runtime/test_pieces.py",
+    "runtime/test_pieces_of_windows.py",
     "workloads/test_generated_bytes.py",
 )
 

@@ -20,6 +20,7 @@ QUERIES = ROOT / "examples" / "queries"
 TREES = ROOT / "tests" / "golden" / "trees"
 STREAM = "--stream=A=location STRING, ts TIMESTAMP, celsius DOUBLE"
 QUERY = "SELECT location, COUNT(*) AS n FROM A [10 MINUTE] GROUP BY location"
+REFUSED = "SELECT COUNT(*) AS n FROM A [PARTITION BY location ROWS 5] EMIT ON ARRIVAL"
 
 
 class Result(NamedTuple):
@@ -88,6 +89,7 @@ def test_explain_prints_json(run: Run) -> None:
             {"name": "location", "type": "STRING"},
             {"name": "n", "type": "BIGINT"},
         ],
+        "warnings": [],
         "tree": query.explain(),
     }
 
@@ -97,9 +99,33 @@ def test_explain_shows_how_a_query_runs(run: Run) -> None:
     session = Session()
     session.stream("A", "location STRING, ts TIMESTAMP, celsius DOUBLE", time="ts")
     assert result == (0, session.sql(QUERY).explain("physical") + "\n", "")
-    refused = run("explain", "SELECT COUNT(*) AS n FROM A [ROWS 5]", STREAM, "--stage=physical")
+    refused = run("explain", REFUSED, STREAM, "--stage=physical")
     assert (refused.status, refused.output) == (2, "")
-    assert refused.error.startswith("QueryError: no engine runs a window that counts rows yet\n")
+    assert refused.error.startswith("QueryError: no engine runs the last rows of each key EMIT ON ARRIVAL yet\n")
+
+
+def test_explain_draws_windows(run: Run) -> None:
+    session = Session()
+    session.stream("A", "location STRING, ts TIMESTAMP, celsius DOUBLE", time="ts")
+    drawn = session.sql(QUERY).explain("windows") + "\n"
+    assert run("explain", QUERY, STREAM, "--windows") == (0, drawn, "")
+    assert run("explain", QUERY, STREAM, "--stage=windows") == (0, drawn, "")
+    assert run("explain", REFUSED, STREAM, "--windows").status == 0  # a query has windows also where no engine runs it
+
+
+def test_warnings_are_on_standard_error(run: Run, tmp_path: Path) -> None:
+    text = "SELECT COUNT(*) AS n FROM A [1 MINUTE SLIDE 5 MINUTE]"
+    session = Session()
+    session.stream("A", "location STRING, ts TIMESTAMP, celsius DOUBLE", time="ts")
+    query = session.sql(text)
+    warning = f"Warning: {query.warnings[0]}\n"
+    tree = query.explain().removeprefix(warning) + "\n"
+    assert run("explain", text, STREAM) == (0, tree, warning)
+    printed = run("explain", text, STREAM, "--json")
+    assert (json.loads(printed.output)["warnings"], printed.error) == (list(query.warnings), warning)
+    (tmp_path / "_spark_metadata").mkdir()  # refused before Spark starts
+    refused = run("run", text, "--stream=A=rate:1", "--sink=parquet", "-o", tmp_path)
+    assert refused.status == 2 and refused.error.startswith(warning)
 
 
 def test_explain_takes_schemas_from_parquet(run: Run, tmp_path: Path) -> None:
@@ -180,6 +206,10 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
         ["explain", QUERY, STREAM, "--stage=logic"],
         "UsageError: unknown stage 'logic'\n",
     ),
+    "two stages": (
+        ["explain", QUERY, STREAM, "--windows", "--stage=physical"],
+        "UsageError: --windows is --stage windows\nHint: give one of them.\n",
+    ),
     "unknown sink": (
         ["run", QUERY, "--stream=A=rate:1", "--sink=kafka"],
         "UsageError: unknown sink 'kafka'\nHint: one of: console, parquet, memory.\n",
@@ -214,8 +244,8 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
         "QueryError: unknown column 'valu'\n",
     ),
     "a query that no engine runs, before Spark starts": (
-        ["run", "SELECT COUNT(*) AS n FROM A [ROWS 5]", "--stream=A=rate:1"],
-        "QueryError: no engine runs a window that counts rows yet\n",
+        ["run", "SELECT COUNT(*) AS n FROM A [PARTITION BY value ROWS 5] EMIT ON ARRIVAL", "--stream=A=rate:1"],
+        "QueryError: no engine runs the last rows of each key EMIT ON ARRIVAL yet\n",
     ),
     "unknown workload": (["generate", "auction", "-o", "nowhere"], "UsageError: unknown workload 'auction'\n"),
     "parameter without a value": (

@@ -79,12 +79,22 @@ def explain(
         typer.Option("--time", help="NAME=COLUMN: a stream's event time; by default 'ts' or its only TIMESTAMP."),
     ] = None,
     stage: Annotated[
-        str, typer.Option("--stage", help="What to show: logical, what it means; physical, how it runs.")
-    ] = "logical",
+        str | None,
+        typer.Option(
+            "--stage",
+            help="What to show: logical, what it means (unless given); windows, when it is answered over what; "
+            "physical, how it runs.",
+        ),
+    ] = None,
+    windows: Annotated[
+        bool, typer.Option("--windows", help="Draw windows, sub-windows and instants: the same as --stage windows.")
+    ] = False,
     plan: Annotated[str | None, typer.Option("--plan", help=PLAN_HELP)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print canonical SQL, schema and tree as JSON.")] = False,
 ) -> None:
     """Show what a query means, as a small tree."""
+    if windows and stage is not None:
+        raise UsageError("--windows is --stage windows", "give one of them.")
     session = Session()
     times = dict(_assignment(entry, "--time") for entry in time or [])
     for entry in stream or []:
@@ -95,11 +105,15 @@ def explain(
     if times:
         raise UsageError(f"--time names '{next(iter(times))}', which is not a stream", "give it with --stream.")
     bound = session.sql(_query_text(query), None if plan is None else Plan.parse(plan))
+    shown = bound.explain("windows" if windows else stage or "logical", warn=False)
+    for warning in bound.warnings:
+        print_error(f"Warning: {warning}")
     if as_json:
         columns = [{"name": field.name, "type": str(field.type)} for field in bound.schema]
-        print_line(json.dumps({"sql": bound.to_sql(), "schema": columns, "tree": bound.explain(stage)}, indent=2))
+        facts = {"sql": bound.to_sql(), "schema": columns, "warnings": bound.warnings, "tree": shown}
+        print_line(json.dumps(facts, indent=2))
     else:
-        print_line(bound.explain(stage))
+        print_line(shown)
 
 
 @app.command()
@@ -136,10 +150,14 @@ def bench(
         bool, typer.Option("--methods", help="Measure joinfold's methods and structures instead, without Spark.")
     ] = False,
     joins: Annotated[bool, typer.Option("--joins", help="Measure joins of three streams instead.")] = False,
+    windows: Annotated[bool, typer.Option("--windows", help="Measure windows that are not alike instead.")] = False,
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", help="Where results.json and rates.svg, results-methods.json or results-joins.json go."
+            "--output",
+            "-o",
+            help="Where results.json and rates.svg go, or results-methods.json, results-joins.json, "
+            "results-windows.json.",
         ),
     ] = Path("bench-results"),
     repeats: Annotated[
@@ -162,6 +180,9 @@ def bench(
         raise UsageError("--methods runs no engine but joinfold, and --full and --cap are about the others")
     if joins and (full or methods):
         raise UsageError("--joins measures something else than --full and --methods", "give one of them.")
+    if windows and (full or methods or joins or cap is not None):
+        hint = "give one of them; --windows stops no engine, so it has no --cap."
+        raise UsageError("--windows measures something else than --full, --methods and --joins", hint)
     benchmark.prepare_output(output)
     began = clock.monotonic()
 
@@ -179,6 +200,11 @@ def bench(
             written = (benchmark.write_joins(of_joins, output),)
             printed, as_json = benchmark.join_tables(of_joins), benchmark.joins_json(of_joins)
             different = f"not equal: {'; '.join(of_joins.wrong)}" if of_joins.wrong else None
+        elif windows:
+            of_windows = benchmark.run_windows(benchmark.WindowSettings(repeats), Session(), say)
+            written = (benchmark.write_windows(of_windows, output),)
+            printed, as_json = benchmark.window_tables(of_windows), benchmark.windows_json(of_windows)
+            different = f"not equal: {'; '.join(of_windows.wrong)}" if of_windows.wrong else None
         else:
             settings = benchmark.Settings(full=full, repeats=repeats, cap_seconds=cap or (300.0 if full else 60.0))
             settings = replace(settings, r1=replace(settings.r1, seconds=seconds))

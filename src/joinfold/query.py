@@ -9,6 +9,8 @@ import pyarrow as pa
 from joinfold.dialect import ParsedQuery, bind
 from joinfold.errors import UsageError
 from joinfold.inprocess import InProcessRun, run_in_process
+from joinfold.logical.cautions import warnings_of
+from joinfold.logical.drawing import window_drawing
 from joinfold.logical.query import LogicalQuery, Source
 from joinfold.logical.sql import query_text
 from joinfold.logical.tree import query_tree
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     from joinfold.runtime.handle import Handle
 
-STAGES = ("logical", "physical")
+STAGES = ("logical", "windows", "physical")
 
 
 class Data(Protocol):
@@ -68,14 +70,25 @@ class Query:
         """Canonical SQL, which parses to the same logical query."""
         return query_text(self.logical)
 
-    def explain(self, stage: str = "logical") -> str:
-        """The query at a stage of its way from text to result, as a small tree.
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the query means and its author may not have meant, such as rows that fall between two windows."""
+        return warnings_of(self.logical)
 
-        'logical' is what it means, 'physical' how it runs; raises `QueryError` for what no engine runs yet.
+    def explain(self, stage: str = "logical", warn: bool = True) -> str:
+        """The query at a stage of its way from text to result, as a small tree; ``warn``: below its warnings.
+
+        'logical' is what it means, 'windows' draws its windows and the instants at which they are read, 'physical' is
+        how it runs; raises `QueryError` for what no engine runs yet.
         """
         if stage not in STAGES:
             raise UsageError(f"unknown stage '{stage}'", f"the stages are: {', '.join(STAGES)}.")
-        return str(plan_tree(self.plan) if stage == "physical" else query_tree(self.logical))
+        shown = {
+            "logical": lambda: str(query_tree(self.logical)),
+            "windows": lambda: window_drawing(self.logical),
+            "physical": lambda: str(plan_tree(self.plan)),
+        }
+        return "\n".join([*(f"Warning: {text}" for text in self.warnings if warn), shown[stage]()])
 
     def to_df(self) -> "DataFrame":
         """The answers as a DataFrame, streaming if an input streams; any sink of Spark takes it."""

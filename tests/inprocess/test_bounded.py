@@ -1,5 +1,6 @@
 """Bounded tables to the end: however many rows are fed at a time, the answers are the same."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -47,11 +48,12 @@ def times(table: pa.Table) -> list[int | None]:
 def fed(monkeypatch: pytest.MonkeyPatch, data: dict[str, list[int | None]], size: int) -> list[dict[str, list[Any]]]:
     """The event times of each step, by stream."""
     steps, feed = [], InProcess.feed
-    monkeypatch.setattr(
-        InProcess,
-        "feed",
-        lambda self, step: (steps.append({name: times(rows) for name, rows in step.items()}), feed(self, step))[1],
-    )
+
+    def noting(self: InProcess, step: Mapping[str, pa.Table], arrival: Any) -> Any:
+        steps.append({name: times(rows) for name, rows in step.items()})
+        return feed(self, step, arrival)
+
+    monkeypatch.setattr(InProcess, "feed", noting)
     plan = plan_of(JOINED, "k INT")
     rows = {name: [{"ts": ts, "k": 1} for ts in own] for name, own in data.items()}
     tables = tables_of(plan, rows)

@@ -58,7 +58,9 @@ def test_timestamps_as_spark_writes_them_are_instants(tmp_path: Path) -> None:
 def test_the_time_of_a_stream_is_found() -> None:
     assert default_time(schema_of("ts TIMESTAMP, at TIMESTAMP")) == "ts"
     assert default_time(schema_of("x INT, at TIMESTAMP")) == "at"
-    assert default_time(schema_of("x TIMESTAMP, at TIMESTAMP")) is None
+    assert default_time(schema_of("x INT")) is None
+    with pytest.raises(UsageError, match="several columns could be the time: x, at"):
+        default_time(schema_of("x TIMESTAMP, at TIMESTAMP"))
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.inprocess import InProcess
 from joinfold.logical.query import LogicalQuery, Source
+from joinfold.operators.bucket import cells_of
 from joinfold.planner.folding import plan_fold
 from joinfold.reference import naive
 from joinfold.reference.streaming import stream
-from tests.operators.runs import answer, answers_when_made_anew, feed
+from tests.operators.runs import answer, answers_when_made_anew, feed, plan_of, rows
 from tests.strategies import assert_same_answers
 
 COUNTING = (
@@ -119,3 +120,12 @@ def test_buckets_made_anew_from_their_entries_go_on_as_before(draws: random.Rand
     query, batches = counted(draws)
     made_anew = answers_when_made_anew(plan_fold(query), batches)
     assert_same_answers(stream(query, batches).answers, made_anew)
+
+
+def test_only_rows_that_wait_for_their_number_are_stored() -> None:
+    plan = plan_of("SELECT COUNT(*) AS n FROM a [ROWS 2], b [UNBOUNDED] WHERE a.k = b.k", "k INT", delay_us=3)
+    machine = InProcess(plan)
+    first = feed(machine, {"a": rows([1] * 10, "k"), "b": rows([1] * 10, "k")})
+    assert [(place, cells_of(entries).tolist()) for place, entries in first[0]] == [(0, [6, 7, 8, 9])]
+    second = feed(machine, {"a": rows([1] * 5, "k", start=10), "b": rows([1] * 5, "k", start=10)})
+    assert [(place, cells_of(entries).tolist()) for place, entries in second[0]] == [(0, [11, 12, 13, 14])]

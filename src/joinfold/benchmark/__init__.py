@@ -3,6 +3,7 @@
 ``run_suite`` is what the command ``joinfold bench`` runs; ``write_report`` leaves its results as JSON and a chart.
 ``run_methods`` is what it runs with ``--methods``: joinfold's own plans and structures, in process.
 ``run_joins`` is what it runs with ``--joins``: joins of three streams, as a chain of folds and in one fold.
+``run_windows`` is what it runs with ``--windows``: windows of rows beside windows of time, and joins by window ids.
 """
 
 from joinfold.benchmark.joins import JoinResults, JoinSettings, run_joins
@@ -12,6 +13,8 @@ from joinfold.benchmark.methods_report import method_tables, methods_json, write
 from joinfold.benchmark.report import as_json, prepare_output, tables, write_report
 from joinfold.benchmark.results import Results
 from joinfold.benchmark.suite import Settings, run_suite
+from joinfold.benchmark.windows import WindowResults, WindowSettings, run_windows
+from joinfold.benchmark.windows_report import window_tables, windows_json, write_windows
 
 __all__ = [
     "JoinResults",
@@ -20,6 +23,8 @@ __all__ = [
     "MethodSettings",
     "Results",
     "Settings",
+    "WindowResults",
+    "WindowSettings",
     "as_json",
     "join_tables",
     "joins_json",
@@ -29,8 +34,12 @@ __all__ = [
     "run_joins",
     "run_methods",
     "run_suite",
+    "run_windows",
     "tables",
+    "window_tables",
+    "windows_json",
     "write_joins",
     "write_methods",
     "write_report",
+    "write_windows",
 ]

@@ -29,17 +29,17 @@ def query_text(size_us: int, slide_us: int) -> str:
     return f"SELECT a.g, COUNT(*) AS n, SUM(b.v) AS s FROM a {window}, b {window} WHERE a.key = b.key GROUP BY a.g"
 
 
-def joinfold_frame(a: "DataFrame", b: "DataFrame", size_us: int, slide_us: int) -> "DataFrame":
-    """The query on joinfold."""
+def joinfold_frame(a: "DataFrame", b: "DataFrame", text: str) -> "DataFrame":
+    """A query on joinfold."""
     session = Session(a.sparkSession)
     session.stream("a", a, time="ts")
     session.stream("b", b, time="ts")
-    return session.sql(query_text(size_us, slide_us)).to_df()
+    return session.sql(text).to_df()
 
 
 ENGINES: dict[str, Engine] = {
     LIMIT: lambda a, b, _size_us, _slide_us: baselines.limit(a, b),
-    JOINFOLD: joinfold_frame,
+    JOINFOLD: lambda a, b, size_us, slide_us: joinfold_frame(a, b, query_text(size_us, slide_us)),
     SPARK_JOIN: baselines.join_then_aggregate,
     SPARK_HAND: baselines.aggregate_then_join,
 }
@@ -49,10 +49,15 @@ def run_engine(
     session: Session, folder: Path, measurement: Measurement, size_us: int, cap_seconds: float, keep_answers: bool
 ) -> Run:
     """Runs the engine of a measurement once more and adds what it did."""
-    files_per_batch = measurement.dataset.files_per_batch
-    a, b = (baselines.file_stream(session.spark, str(folder / name), files_per_batch) for name in STREAMS)
+    a, b = read_streams(session, folder, measurement)
     frame = ENGINES[measurement.engine](a, b, size_us, measurement.slide_us)
     return run_frame(frame, measurement, cap_seconds, keep_answers)
+
+
+def read_streams(session: Session, folder: Path, measurement: Measurement) -> "list[DataFrame]":
+    """The files of a folder as streams, a and b."""
+    files_per_batch = measurement.dataset.files_per_batch
+    return [baselines.file_stream(session.spark, str(folder / name), files_per_batch) for name in STREAMS]
 
 
 def run_frame(frame: "DataFrame", measurement: Measurement, cap_seconds: float, keep_answers: bool) -> Run:

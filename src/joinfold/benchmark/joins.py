@@ -16,8 +16,8 @@ from joinfold.benchmark.courses import SIZE_US, PlanRun, Streams, common_key, ru
 from joinfold.benchmark.data import J0, J1, AuctionData
 from joinfold.benchmark.engines import JOINFOLD, LIMIT
 from joinfold.benchmark.environment import Say, watched
-from joinfold.benchmark.methods import PlanComparison
-from joinfold.benchmark.results import Comparison, Measurement, Results, ratio_of
+from joinfold.benchmark.methods import MixedResults, PlanComparison
+from joinfold.benchmark.results import Comparison, Measurement, ratio_of
 from joinfold.benchmark.steps import UNCAPPED_SECONDS, Steps, bench_folder
 from joinfold.session import Session
 from joinfold.workloads.arrival import START_US
@@ -44,19 +44,11 @@ class JoinSettings:
 
 
 @dataclass(slots=True)
-class JoinResults(Results):
-    """What streaming engines did and joinfold kept, and plans in process with ``differences`` from what is right."""
+class JoinResults(MixedResults):
+    """What streaming engines did and joinfold kept, and plans in process."""
 
     states: list[StateSize] = field(default_factory=list)
     plans: list[PlanRun] = field(default_factory=list)
-    plan_comparisons: list[PlanComparison] = field(default_factory=list)
-    differences: list[str] = field(default_factory=list)
-
-    @property
-    def wrong(self) -> list[str]:
-        """All answers that were not equal to others, in words."""
-        checks = [check for check in self.checks if check.verdict == "different"]
-        return [*(f"{check.dataset}, {check.left} and {check.right}" for check in checks), *self.differences]
 
 
 def run_joins(settings: JoinSettings, session: Session, say: Say = lambda line: None) -> JoinResults:

@@ -10,6 +10,7 @@ from typing import Any
 from joinfold.benchmark.courses import STREAMS, PlanRun, Streams, band, equality, run_course
 from joinfold.benchmark.environment import Say, watched
 from joinfold.benchmark.rates import Spread
+from joinfold.benchmark.results import Results
 from joinfold.benchmark.structures import BAND_SHARE, JOINS, StructureRun, measure_structures
 from joinfold.planner.forcing import Plan
 
@@ -59,6 +60,20 @@ class MethodResults:
     differences: list[str] = field(default_factory=list)
     environment: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class MixedResults(Results):
+    """What streaming engines did, and plans in process beside each other; ``differences`` are from what is right."""
+
+    plan_comparisons: list[PlanComparison] = field(default_factory=list)
+    differences: list[str] = field(default_factory=list)
+
+    @property
+    def wrong(self) -> list[str]:
+        """All answers that were not equal to others, in words."""
+        checks = [check for check in self.checks if check.verdict == "different"]
+        return [*(f"{check.dataset}, {check.left} and {check.right}" for check in checks), *self.differences]
 
 
 def run_methods(settings: MethodSettings, say: Say = lambda line: None) -> MethodResults:

@@ -17,7 +17,7 @@ NUMERIC = frozenset(
     [
         *("rows/s", "ratio", "bar", "instants", "rows", "value", "state memory MB"),
         *("matches", "µs/row", "held MB", "probes/s", "insert + expire/s", "bytes/row"),
-        *("events", "entries", "state MB", "bytes/event"),
+        *("events", "entries", "state MB", "bytes/event", "looked at", "ms"),
     ]
 )
 

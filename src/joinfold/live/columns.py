@@ -39,11 +39,14 @@ def _with_old_timestamps(file: parquet.ParquetFile) -> pa.Schema:
 
 
 def default_time(schema: Schema) -> str | None:
-    """The column 'ts', or else the only TIMESTAMP."""
+    """The column 'ts', or else the only TIMESTAMP; None where there is none and rows have the time they come at."""
     timestamps = [field.name for field in schema if field.type == TIMESTAMP]
     if "ts" in timestamps:
         return "ts"
-    return timestamps[0] if len(timestamps) == 1 else None
+    if len(timestamps) > 1:
+        what = f"several columns could be the time: {', '.join(timestamps)}"
+        raise UsageError(what, f"choose one, such as --time NAME={timestamps[0]}.")
+    return timestamps[0] if timestamps else None
 
 
 def visible_files(path: str) -> list[Path]:

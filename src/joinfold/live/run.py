@@ -66,6 +66,8 @@ def run(settings: RunSettings, console: Console, print_line: Print) -> None:
     """Runs a query until it ends or is stopped: answers go to ``print_line``, all else to the console."""
     query = _bound(settings, Session(), schema_of_stream, schema_of_table)
     query.plan  # noqa: B018 - planning now, so that a refusal does not wait for Spark
+    for warning in query.warnings:
+        console.print(f"Warning: {warning}", highlight=False, markup=False, soft_wrap=True)
     with Interrupts() as interrupts, _checkpoint(settings, console) as checkpoint, _spark_log() as log:
         _require_output_of(checkpoint, settings.output)
         console.print("starting Spark …", highlight=False)

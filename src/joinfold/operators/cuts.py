@@ -3,7 +3,7 @@
 See `numbering` for where cuts come from.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pyarrow as pa
 from joinfold.kernels.grouping import group_rows
 from joinfold.operators.entries import Integers
 from joinfold.operators.ordering import in_order, order_names, ranks
-from joinfold.operators.timeline import BEGINNING
+from joinfold.operators.timeline import BEGINNING, NEVER
 from joinfold.operators.values import identity_codes
 from joinfold.window import RangeByRows, Rows
 
@@ -22,16 +22,23 @@ class Cuts:
 
     window: Rows | RangeByRows
     rows: pa.RecordBatch | None = None
+    numbers: Integers = field(init=False)
+    times: Integers = field(init=False)
+    moves: Integers = field(init=False)
 
-    @property
-    def numbers(self) -> Integers:
-        """The number of the last row before each cut."""
-        return np.empty(0, np.int64) if self.rows is None else np.asarray(self.rows.column("number").to_numpy())
+    def __post_init__(self) -> None:
+        self._keep(self.rows)
 
-    @property
-    def times(self) -> Integers:
-        """The time of that row."""
-        return np.empty(0, np.int64) if self.rows is None else np.asarray(self.rows.column("cell").to_numpy())
+    def _keep(self, rows: pa.RecordBatch | None) -> None:
+        """Notes the number of the last row before each cut, its time, and the instants at which the window moves.
+
+        Moves are in order, and several may be one. All three are asked for at every instant.
+        """
+        self.rows = rows
+        nothing = np.empty(0, np.int64)
+        self.numbers = nothing if rows is None else np.asarray(rows.column("number").to_numpy())
+        self.times = nothing if rows is None else np.asarray(rows.column("cell").to_numpy())
+        self.moves = self.times[self.numbers % self.window.slide == 0] + 1
 
     @property
     def last(self) -> int:
@@ -48,17 +55,16 @@ class Cuts:
         assert self.rows is not None
         return int(self.times[np.searchsorted(self.rows.column("moved").to_numpy(), number + 1)]) + 1
 
-    @property
-    def moves(self) -> Integers:
-        """The instants at which the window moves, in order; several may be one."""
-        moves: Integers = self.times[self.numbers % self.window.slide == 0] + 1
-        return moves
+    def after(self, number: int) -> int:
+        """The instant after the row of a number at which there is a cut; NEVER if it is not known yet."""
+        at = int(np.searchsorted(self.numbers, number))
+        return int(self.times[at]) + 1 if at < len(self.numbers) else NEVER
 
     def add(self, rows: pa.RecordBatch) -> None:
         """Takes in more, in any order."""
         batches = [rows] if self.rows is None else [self.rows, rows]
         table = pa.Table.from_batches(batches).sort_by("number").combine_chunks()
-        self.rows = table.to_batches()[0] if table.num_rows else None
+        self._keep(table.to_batches()[0] if table.num_rows else None)
 
     def content(self, instant: int) -> tuple[int, int]:
         """First and end, exclusive, of what the window holds at an instant: blocks of rows, or times."""
@@ -75,13 +81,17 @@ class Cuts:
         """Rows, and cuts, before this time are of no more use where the content begins at ``first``."""
         if isinstance(self.window, RangeByRows):
             return first
+        if first <= 0:  # all are of use: also where windows come again, which is said by BEGINNING
+            return BEGINNING
         at = int(np.searchsorted(self.numbers, first * self.window.block))
-        return int(self.times[at]) if first and at < len(self.numbers) else BEGINNING
+        return int(self.times[at]) if at < len(self.numbers) else BEGINNING
 
     def forget(self, first: int) -> None:
         """Drops the cuts that are of no more use where the content begins at ``first``."""
         if self.rows is not None:
-            self.rows = self.rows.filter(pa.array(self.times >= self.done_before(first)))
+            useful = self.times >= self.done_before(first)
+            if not useful.all():
+                self._keep(self.rows.filter(pa.array(useful)))
 
     def blocks(self, rows: pa.RecordBatch, after: int) -> Integers:
         """The block of each row, −1 where it is not known yet; cuts up to a number are known to be before all rows."""

@@ -6,6 +6,7 @@ occupied cells, so they answer at the same instants.
 """
 
 from bisect import bisect_left, insort
+from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -64,21 +65,28 @@ class Fold(Bucket):
         windows = self.live.windows
         return self.touched_before + (windows.touched if isinstance(windows, Matched) else 0)
 
+    def absorb(self, blobs: Iterable[bytes]) -> list[tuple[int, pa.RecordBatch]]:
+        """Takes in a micro-batch; what is ignored need not be stored."""
+        accepted = [(place, self._used(place, batch)) for place, batch in super().absorb(blobs)]
+        return [(place, batch) for place, batch in accepted if batch.num_rows]
+
     def add(self, place: int, batch: pa.RecordBatch) -> None:
         """Puts entries into their cells, where they wait for their instant."""
+        batch = self._used(place, batch)
         if place >= CUTS:
             self.cuts[place - CUTS].add(batch)
         elif place in self.unnumbered:
             self.unnumbered[place].append(batch)
         else:
-            self._add_entries(place, self._used(place, batch))
+            self._add_entries(place, batch)
 
     def _used(self, place: int, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Entries without those of windows that are ignored, as soon as it is certain which these are."""
+        """Entries, rows or cuts without those of windows that are ignored, as soon as it is certain which these are."""
         ids = self._by_number()
         if ids is None or self.moment.applied is None or place in self.standing:
             return batch
-        return batch.filter(pa.array(cells_of(batch) < ids.ignores(self.layout.feeds[place])))
+        stream = place - CUTS if place >= CUTS else self.layout.feeds[place]
+        return batch.filter(pa.array(cells_of(batch) < ids.ignores(stream)))
 
     def _add_entries(self, place: int, batch: pa.RecordBatch) -> None:
         if not batch.num_rows:
@@ -164,7 +172,7 @@ class Fold(Bucket):
         moment.answered = until
         where = None if ids is None else self._edges(ids, instants.tolist())
         for stream, cuts in self.cuts.items():
-            cuts.forget(self.contents[stream][0])
+            cuts.forget(self._kept_from(stream))
         if ids is None and not layout.timeline.on_trigger and until != END:
             moment.occupancy.prune(layout.timeline, until, moves)
         return Noted(noted, instants.tolist(), before[0] if before else None, where)
@@ -276,7 +284,7 @@ class Fold(Bucket):
             blocks = cuts.blocks(rows, self.numbered[place])
             self.numbered[place] = int(cuts.numbers.max(initial=0))
             known = blocks >= 0
-            self.unnumbered[place] = [] if known.all() else [rows.filter(pa.array(~known))]
+            self.unnumbered[place] = [] if known.all() else [self._used(place, rows.filter(pa.array(~known)))]
             if known.any():
                 rows = rows.set_column(rows.schema.get_field_index("cell"), "cell", pa.array(blocks))
                 self._add_entries(place, rows.filter(pa.array(known)))
@@ -309,6 +317,10 @@ class Fold(Bucket):
         stream = place - CUTS if place >= CUTS else self.layout.feeds[place]
         first = self._kept_from(stream)
         return last_cell < (self.cuts[stream].done_before(first) if stream in self.cuts else first)
+
+    def compacted(self, place: int, entries: pa.RecordBatch, are_all: bool) -> pa.RecordBatch:
+        """Without what came before it was certain that it is ignored."""
+        return super().compacted(place, self._used(place, entries), are_all)
 
     def alike_before(self, place: int) -> int:
         """A landmark never lets go of what has entered, and of a view nothing waits."""

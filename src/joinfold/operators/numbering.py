@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from joinfold.operators.bucket import Bucket, Noted, cells_of
 from joinfold.operators.choice import FoldChoice
+from joinfold.operators.entries import Integers
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.ordering import in_order, ranks
 from joinfold.operators.timeline import END
@@ -66,6 +67,9 @@ class NumberFold(Bucket):
         """The new rows that still wait."""
         fresh, self.fresh = self.fresh, []
         return [(place, rest) for place, batch in fresh if (rest := self._unnumbered(batch)).num_rows]
+
+    def _see(self, stream: int, cells: Integers) -> None:
+        """Instants are found by the folds: here cells would only pile up."""
 
     def add(self, place: int, batch: pa.RecordBatch) -> None:
         """Keeps rows until they are final."""

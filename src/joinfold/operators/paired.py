@@ -19,7 +19,7 @@ from joinfold.operators.choice import FoldChoice
 from joinfold.operators.entries import Entries, Ids, Integers, constant_entries
 from joinfold.operators.fold import Fold
 from joinfold.operators.layout import CONSTANT_ROW, FoldLayout
-from joinfold.operators.live import MANY, Live
+from joinfold.operators.live import Live
 from joinfold.operators.members import Members
 from joinfold.operators.merge import together
 from joinfold.operators.probing import Bound, IndexedWindow, Prober
@@ -184,8 +184,9 @@ class Paired:
         if not self.shares:
             entries = self.windows[0].members.entries
             self.found = self._met(0, entries, END) if len(entries) else []
-        elif self.by_number:
-            self.found = [own for pairs in self.found if len((own := pairs.take(pairs.leaves > now)).counts)]
+        elif self.by_number and self.found:
+            pairs = _together(self.found)
+            self.found = [pairs.take(pairs.leaves > now)]
         for pairs in self.found:
             rows = np.repeat(np.arange(len(pairs.counts)), pairs.counts)
             columns = {"instant": pa.array(np.full(len(rows), number, np.int64))}
@@ -194,8 +195,6 @@ class Paired:
             self.notes.append(pa.RecordBatch.from_pydict(columns))
         if not self.by_number:
             self.found = []
-        elif len(self.found) > MANY // 1024:
-            self.found = [_together(self.found)]
 
     def take_noted(self) -> list[pa.RecordBatch]:
         """What was noted since the last time."""

@@ -61,6 +61,9 @@ class PartitionFold(Bucket):
         """There are no structures."""
         return 0
 
+    def _see(self, stream: int, cells: Integers) -> None:
+        """Instants are found by the folds: here cells would only pile up."""
+
     def add(self, place: int, batch: pa.RecordBatch) -> None:
         """Keeps rows."""
         (self.inside if place == INSIDE else self.waiting).append(batch)

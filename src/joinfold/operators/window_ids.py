@@ -121,11 +121,18 @@ class Numbering:
         return BEGINNING if self._repeats(stream) else first
 
     def ignores(self, stream: int) -> int:
-        """Cells from this one on are in no window that is used."""
-        if not self._repeats(stream) or self.origins[stream] is None:
+        """Cells from this one on, or times where rows count, are in no window that is used; NEVER if not known."""
+        if not self._repeats(stream):
             return NEVER
         assert self.ids.modulus is not None
-        return self._held(stream, self.ids.modulus - 1)[1]
+        window, last = self.ids.windows[stream], self.ids.modulus - 1
+        match window:
+            case Rows():
+                return self.cuts[stream].after(last * window.slide + window.size)
+            case RangeByRows():
+                return self.cuts[stream].move(last) if self.cuts[stream].moved > last else NEVER
+            case _:
+                return NEVER if self.origins[stream] is None else self._held(stream, last)[1]
 
     def _repeats(self, stream: int) -> bool:
         return stream == 0 and self.ids.modulus is not None

@@ -53,8 +53,8 @@ class FoldStage:
         return open_bucket(self.layout, self.buckets.index(bucket), self.choice)
 
     def split(self, bucket: int, noted: Noted) -> Iterator[Addressed]:
-        """The noted rows of a bucket: of a view for the fold that reads it, else for where their group is merged."""
-        if self.layout.is_view:
+        """What a bucket has noted: for the later folds that read it, or, by the last, for where groups are merged."""
+        if self.number < len(self.folds) - 1:
             yield from pass_on(self.folds, self.number, self.buckets.index(bucket), self.buckets, noted)
             return
         rows, merge = noted.rows, len(self.folds)

@@ -1,0 +1,30 @@
+"""What a query means that its author may not have meant: it is answered as written, with a word of warning."""
+
+from collections.abc import Callable, Iterator
+
+from joinfold.logical.query import LogicalQuery
+from joinfold.timetext import duration_text
+from joinfold.types import BIGINT
+from joinfold.window import Rows, Sliding
+
+
+def gaps(query: LogicalQuery) -> Iterator[str]:
+    """A slide that is larger than the size lets rows fall between two windows."""
+    for input_ in query.streams:
+        match input_.window:
+            case Sliding(size_us=size, slide_us=slide) if slide > size:
+                told: Callable[[int], str] = str if input_.source.clock == BIGINT else duration_text
+            case Rows(size=size, slide=slide) if slide > size:
+                told = "{} ROWS".format
+            case _:
+                continue
+        held, moved = told(size), told(slide)
+        yield f"the window of '{input_.alias}' holds {held} and slides by {moved}: rows fall between windows"
+
+
+CAUTIONS: tuple[Callable[[LogicalQuery], Iterator[str]], ...] = (gaps,)
+
+
+def warnings_of(query: LogicalQuery) -> tuple[str, ...]:
+    """All that is to be said of a query."""
+    return tuple(text for caution in CAUTIONS for text in caution(query))
