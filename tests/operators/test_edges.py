@@ -10,7 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from joinfold.inprocess import InProcess
-from joinfold.operators.fold import Cells, Fold
+from joinfold.operators.cells import Cells
+from joinfold.operators.fold import Fold
 from joinfold.operators.pack import pack
 from joinfold.timetext import timestamp_text
 from tests.operators.runs import Data, answered, check, check_stream, plan_of, tuples

@@ -5,13 +5,13 @@ leaves, whatever the size of the window and the number of combinations. All buck
 occupied cells, so they answer at the same instants.
 """
 
-from bisect import bisect_left, insort
 from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
 
 from joinfold.operators.bucket import CUTS, Bucket, Noted, cells_of
+from joinfold.operators.cells import Cells, cells_gone, cells_new
 from joinfold.operators.choice import FoldChoice
 from joinfold.operators.cuts import Cuts
 from joinfold.operators.entries import Entries, Integers, joined
@@ -236,7 +236,7 @@ class Fold(Bucket):
         self.moment.applied = instant
         for place, stream in self._timed():
             cells = self.cells[place]
-            for cell in cells.between(*_gone(before[stream], self.contents[stream])):
+            for cell in cells.between(*cells_gone(before[stream], self.contents[stream])):
                 for entries in cells.entries[cell]:
                     windows.leave(place, entries, instant)
             cells.drop_before(self._kept_from(stream))
@@ -295,7 +295,7 @@ class Fold(Bucket):
 
     def _let_cells_in(self, place: int, stream: int, before: tuple[int, int], instant: int) -> None:
         cells, ids = self.cells[place], self._by_number()
-        for cell in cells.between(*_new(before, self.contents[stream])):
+        for cell in cells.between(*cells_new(before, self.contents[stream])):
             if ids is not None:
                 leave = ids.leave(stream, cell, instant)
             else:
@@ -328,56 +328,3 @@ class Fold(Bucket):
             return END
         stream = place - CUTS if place >= CUTS else self.layout.feeds[place]
         return self.contents[stream][1] if isinstance(self.layout.timeline.windows[stream], Landmark) else BEGINNING
-
-
-def _gone(before: tuple[int, int], now: tuple[int, int]) -> tuple[int, int]:
-    """The cells that a window no longer holds; all of them where it goes back."""
-    return (before[0], min(now[0], before[1])) if now[0] >= before[0] else before
-
-
-def _new(before: tuple[int, int], now: tuple[int, int]) -> tuple[int, int]:
-    """The cells that a window holds and did not hold before."""
-    return (max(now[0], before[1]), now[1]) if now[0] >= before[0] else now
-
-
-class Cells:
-    """The entries of an input's cells, in order of the cells."""
-
-    def __init__(self) -> None:
-        self.entries: dict[int, list[Entries]] = {}
-        self.order: list[int] = []
-
-    def __len__(self) -> int:
-        return len(self.order)
-
-    def add(self, cell: int, entries: Entries) -> None:
-        """Puts entries into a cell."""
-        if cell not in self.entries:
-            insort(self.order, cell)
-        self.entries.setdefault(cell, []).append(entries)
-
-    @property
-    def held(self) -> int:
-        """How many entries there are."""
-        return sum(map(len, self.all()))
-
-    def all(self) -> list[Entries]:
-        """The entries of all cells, in order."""
-        return [entries for cell in self.order for entries in self.entries[cell]]
-
-    def replace(self, entries: list[Entries]) -> None:
-        """Puts others in the places of all entries."""
-        others = iter(entries)
-        for cell in self.order:
-            self.entries[cell] = [next(others) for _ in self.entries[cell]]
-
-    def between(self, first: int, end: int) -> list[int]:
-        """The cells from first to end, exclusive, that have entries."""
-        return self.order[bisect_left(self.order, first) : bisect_left(self.order, end)]
-
-    def drop_before(self, first: int) -> None:
-        """Forgets the cells before this one."""
-        gone = bisect_left(self.order, first)
-        for cell in self.order[:gone]:
-            del self.entries[cell]
-        del self.order[:gone]
