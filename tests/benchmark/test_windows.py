@@ -59,6 +59,7 @@ def test_every_case_has_its_bar() -> None:
     assert [(item.query, item.bar) for item in results.plan_comparisons] == [
         ("window ids, 50 rows", 2.0),
         ("window ids, 50 rows", 1.5),
+        ("window ids, 50 rows", 1.5),
         ("window ids, 100 rows", 1.5),
     ]
     assert results.plan_comparisons[0].ratio.middle == (25 * 10**2 + 40) / (9 * 10**2 + 40)

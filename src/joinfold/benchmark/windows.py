@@ -69,12 +69,14 @@ def against_the_limit(settings: WindowSettings, steps: Steps, results: WindowRes
 
 
 def compare_sharing(settings: WindowSettings, results: WindowResults, say: Say) -> None:
-    """Shared pairs beside nothing shared: the rows that lists compare, and the time with the usual index."""
+    """Shared pairs beside nothing shared: the rows that lists compare and the time it takes, with lists and as usual."""
     pairs, nothing = _alternate(settings.compared, LIST, 1, results, say)
     name = f"window ids, {settings.compared.rows:,} rows"
     compared = ratio_of([run.compared for run in nothing], [run.compared for run in pairs])
     what = "pairs of rows compared, sharing nothing to sharing pairs"
     results.plan_comparisons.append(PlanComparison(name, what, compared, COMPARED_BAR))
+    took = ratio_of([run.seconds.middle for run in nothing], [run.seconds.middle for run in pairs])
+    results.plan_comparisons.append(PlanComparison(name, "time with lists, the same", took, SHARED_TIME_BAR))
     for case in settings.timed:
         pairs, nothing = _alternate(case, None, settings.repeats, results, say)
         took = ratio_of([run.seconds.middle for run in nothing], [run.seconds.middle for run in pairs])
