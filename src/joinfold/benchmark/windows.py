@@ -69,7 +69,7 @@ def against_the_limit(settings: WindowSettings, steps: Steps, results: WindowRes
 
 
 def compare_sharing(settings: WindowSettings, results: WindowResults, say: Say) -> None:
-    """Shared pairs beside nothing shared: the rows that lists compare and the time it takes, with lists and as usual."""
+    """Shared pairs beside nothing shared: the rows that lists compare, and the time with lists and as usual."""
     pairs, nothing = _alternate(settings.compared, LIST, 1, results, say)
     name = f"window ids, {settings.compared.rows:,} rows"
     compared = ratio_of([run.compared for run in nothing], [run.compared for run in pairs])
