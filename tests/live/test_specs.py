@@ -7,7 +7,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from joinfold.errors import UsageError
-from joinfold.live.columns import default_time, parquet_schema
+from joinfold.live.columns import chosen_time, default_time, parquet_schema
 from joinfold.live.specs import named_stream, named_table, schema_of_stream, schema_of_table
 from joinfold.runtime.sources import FileStream, FileTable, RateStream, SocketStream
 from joinfold.session import schema_of
@@ -58,9 +58,10 @@ def test_timestamps_as_spark_writes_them_are_instants(tmp_path: Path) -> None:
 def test_the_time_of_a_stream_is_found() -> None:
     assert default_time(schema_of("ts TIMESTAMP, at TIMESTAMP")) == "ts"
     assert default_time(schema_of("x INT, at TIMESTAMP")) == "at"
-    assert default_time(schema_of("x INT")) is None
-    with pytest.raises(UsageError, match="several columns could be the time: x, at"):
-        default_time(schema_of("x TIMESTAMP, at TIMESTAMP"))
+    assert default_time(schema_of("x TIMESTAMP, at TIMESTAMP")) is None
+    assert chosen_time("a", schema_of("x INT")) is None
+    with pytest.raises(UsageError, match="several columns of stream 'a' could be its time: x, at"):
+        chosen_time("a", schema_of("x TIMESTAMP, at TIMESTAMP"))
 
 
 @pytest.mark.parametrize(

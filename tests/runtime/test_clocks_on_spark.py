@@ -127,7 +127,6 @@ def arrivals_in(directory: Path) -> list[int]:
 
 STREAMED = {
     "every clock its own": NUMBERED.format(other="b"),
-    "arrival": ARRIVING.format(size="20 SECOND", slide="100 MILLISECOND"),
     "arrival with a relation": RELATED,
 }
 

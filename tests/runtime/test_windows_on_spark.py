@@ -178,11 +178,9 @@ def test_bounded_data(spark: Any, batches: list[Data], name: str) -> None:
     ("first", "then"),
     [
         ("rows", "rows"),
-        ("time by rows", "time by rows"),
         ("last rows", "last rows"),
         ("ids", "ids"),
         ("shared pairs", "pairs anew"),  # what result windows share is made from the state, not kept in it
-        ("arrivals", "arrivals"),
     ],
 )
 def test_streams_that_are_stopped_and_started_again(

@@ -39,14 +39,24 @@ def _with_old_timestamps(file: parquet.ParquetFile) -> pa.Schema:
 
 
 def default_time(schema: Schema) -> str | None:
-    """The column 'ts', or else the only TIMESTAMP; None where there is none and rows have the time they come at."""
-    timestamps = [field.name for field in schema if field.type == TIMESTAMP]
+    """The column 'ts', or else the only TIMESTAMP; None where rows have the time they come at."""
+    timestamps = _timestamps(schema)
     if "ts" in timestamps:
         return "ts"
-    if len(timestamps) > 1:
-        what = f"several columns could be the time: {', '.join(timestamps)}"
-        raise UsageError(what, f"choose one, such as --time NAME={timestamps[0]}.")
-    return timestamps[0] if timestamps else None
+    return timestamps[0] if len(timestamps) == 1 else None
+
+
+def chosen_time(name: str, schema: Schema) -> str | None:
+    """The same for a stream that is going to run: several columns that could be the time are refused."""
+    timestamps, time = _timestamps(schema), default_time(schema)
+    if time is None and timestamps:
+        what = f"several columns of stream '{name}' could be its time: {', '.join(timestamps)}"
+        raise UsageError(what, f"choose one, such as --time {name}={timestamps[0]}.")
+    return time
+
+
+def _timestamps(schema: Schema) -> list[str]:
+    return [field.name for field in schema if field.type == TIMESTAMP]
 
 
 def visible_files(path: str) -> list[Path]:

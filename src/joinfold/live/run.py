@@ -16,7 +16,7 @@ from rich.console import Console
 
 from joinfold.arrow import arrow_schema
 from joinfold.errors import RunError, UsageError
-from joinfold.live.columns import default_time
+from joinfold.live.columns import chosen_time
 from joinfold.live.interrupts import Interrupts, errors_to
 from joinfold.live.report import Tally, summary_line
 from joinfold.live.rows import Print, RowPrinter
@@ -92,7 +92,7 @@ def _bound(
     """The query over what ``stream`` and ``table`` make of the names: schemas, or DataFrames."""
     for name, source in settings.streams.items():
         data = stream(source)
-        time_ = settings.times.get(name) or default_time(schema_of(data))
+        time_ = settings.times.get(name) or chosen_time(name, schema_of(data))
         session.stream(name, data, time=time_, delay=settings.delays.get(name, "0 seconds"))
     for name, files in settings.tables.items():
         session.table(name, table(files))
