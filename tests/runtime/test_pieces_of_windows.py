@@ -192,7 +192,7 @@ def kept(window: int, fresh: int) -> int:
     return LONGER * (window + FRESH_RUNS * fresh)
 
 
-BATCHES, ROWS, KEYS = 1_000, 6, 3
+BATCHES, ROWS, KEYS = 300, 6, 3
 
 
 @pytest.mark.parametrize(
