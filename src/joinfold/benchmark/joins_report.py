@@ -1,6 +1,5 @@
 """What was measured of joins of many streams: as tables for a person and as JSON for a machine."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -8,25 +7,19 @@ from typing import Any
 from rich.table import Table
 
 from joinfold.benchmark.joins import JoinResults
-from joinfold.benchmark.methods_report import bar_table, plan_json, plan_table
-from joinfold.benchmark.report import as_json, check_table, comparison_table, new_table, rate_table
+from joinfold.benchmark.methods_report import bar_table, mixed_json, plan_json, plan_table, write_json
+from joinfold.benchmark.report import check_table, comparison_table, new_table, rate_table
 
 
 def joins_json(results: JoinResults) -> dict[str, Any]:
     """Everything but the answers themselves."""
-    return as_json(results) | {
-        "states": [asdict(size) for size in results.states],
-        "plans": [plan_json(run) for run in results.plans],
-        "plan_comparisons": [asdict(item) | {"met": item.is_met} for item in results.plan_comparisons],
-        "differences": results.differences,
-    }
+    states, plans = [asdict(size) for size in results.states], [plan_json(run) for run in results.plans]
+    return mixed_json(results) | {"states": states, "plans": plans}
 
 
 def write_joins(results: JoinResults, directory: Path) -> Path:
     """Writes ``results-joins.json`` into a folder."""
-    numbers = directory / "results-joins.json"
-    numbers.write_text(json.dumps(joins_json(results), indent=1) + "\n", encoding="utf-8")
-    return numbers
+    return write_json(joins_json(results), directory / "results-joins.json")
 
 
 def join_tables(results: JoinResults) -> list[Table]:

@@ -9,8 +9,9 @@ from typing import Any
 from rich.table import Table
 
 from joinfold.benchmark.courses import PlanRun
-from joinfold.benchmark.methods import MethodResults, PlanComparison
-from joinfold.benchmark.report import new_table, range_text, times_text
+from joinfold.benchmark.methods import MethodResults, MixedResults, PlanComparison
+from joinfold.benchmark.report import as_json, new_table, range_text, times_text
+from joinfold.benchmark.sharing import ShareRun
 from joinfold.timetext import duration_text
 
 
@@ -26,16 +27,28 @@ def methods_json(results: MethodResults) -> dict[str, Any]:
     }
 
 
-def plan_json(run: PlanRun) -> dict[str, Any]:
+def plan_json(run: PlanRun | ShareRun) -> dict[str, Any]:
     """What was measured of a plan, without its answers."""
     return {item.name: getattr(run, item.name) for item in fields(run) if item.name != "answers"}
 
 
 def write_methods(results: MethodResults, directory: Path) -> Path:
     """Writes ``results-methods.json`` into a folder."""
-    numbers = directory / "results-methods.json"
-    numbers.write_text(json.dumps(methods_json(results), indent=1) + "\n", encoding="utf-8")
-    return numbers
+    return write_json(methods_json(results), directory / "results-methods.json")
+
+
+def write_json(results: dict[str, Any], path: Path) -> Path:
+    """Writes results as a person can read them, too."""
+    path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+def mixed_json(results: MixedResults) -> dict[str, Any]:
+    """What engines did, and how plans compare; everything but the answers themselves."""
+    return as_json(results) | {
+        "plan_comparisons": [asdict(item) | {"met": item.is_met} for item in results.plan_comparisons],
+        "differences": results.differences,
+    }
 
 
 def method_tables(results: MethodResults) -> list[Table]:
