@@ -20,7 +20,7 @@ from joinfold.operators.layout import FoldLayout
 from joinfold.operators.pack import by_bucket, cut, order_of, pack_rows
 from joinfold.operators.values import present
 
-ORIGIN = "origin"  # the bucket that a row of a view comes from: each has its own part of a group
+ORIGIN = "made_by"  # the bucket that a row of a view comes from: each has its own part of a group
 _NO_ENTRIES = pa.RecordBatch.from_pydict({"cell": pa.array([], pa.int64())})
 
 

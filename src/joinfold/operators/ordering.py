@@ -10,7 +10,7 @@ from joinfold.operators.values import identity_codes, order_codes
 
 def order_names(rows: pa.RecordBatch | pa.Table) -> list[str]:
     """The columns that order rows of one time."""
-    return [name for name in rows.schema.names if name.startswith("o") and name != "origin"]
+    return [name for name in rows.schema.names if name.startswith("o")]
 
 
 def in_order(rows: pa.RecordBatch | pa.Table) -> Integers:
