@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from joinfold.inprocess import InProcess
 from joinfold.operators.cells import Cells
+from joinfold.operators.chain import pack_for
 from joinfold.operators.fold import Fold
-from joinfold.operators.pack import pack
 from joinfold.timetext import timestamp_text
 from tests.operators.runs import Data, answered, check, check_stream, plan_of, tuples
 
@@ -132,7 +132,7 @@ def test_cells_stay_in_order_however_they_come() -> None:
     blobs = []
     for ts in (5, -3, 9, 5, 0):
         columns = {"ts": pa.array([ts], pa.timestamp("us", tz="UTC"))}
-        blobs += [blob for _, blob in pack(plan.layout, 0, (0,), pa.RecordBatch.from_pydict(columns))]
+        blobs += [blob for _, _, blob in pack_for(plan.folds, 0, (0,), pa.RecordBatch.from_pydict(columns))]
     fold.absorb(blobs)
     cells = fold.cells[0]
     assert isinstance(cells, Cells) and cells.order == [-3, 0, 5, 9]

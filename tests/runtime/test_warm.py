@@ -14,10 +14,10 @@ from tests.strategies import assert_same_answers
 
 from joinfold.errors import EvaluationError
 from joinfold.inprocess.frames import frame_batch
+from joinfold.operators.chain import pack_for
 from joinfold.operators.codec import decode
 from joinfold.operators.fold import Fold
 from joinfold.operators.merge import merge
-from joinfold.operators.pack import pack
 from joinfold.reference.rows import from_arrow
 from joinfold.reference.streaming import stream
 from joinfold.runtime import streaming, warm
@@ -85,7 +85,7 @@ class Worker:
         blobs = [
             blob
             for place, frame in enumerate(PLAN.frames)
-            for _, blob in pack(PLAN.layout, place, (5,), frame_batch(frame, tables[frame.input.source.name]))
+            for _, _, blob in pack_for(PLAN.folds, place, (5,), frame_batch(frame, tables[frame.input.source.name]))
         ]
         arrived = pd.DataFrame({"fold": 0, "bucket": 5, "blob": blobs})
         (answered,) = self.processor.handleInputRows((5,), iter([arrived]), None)

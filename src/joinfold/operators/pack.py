@@ -140,14 +140,6 @@ def distinct_values(values: Integers) -> Integers:
     return np.flatnonzero(np.bincount(values - first)) + first
 
 
-def pack(
-    layout: FoldLayout, stream: int, labels: tuple[int, ...], batch: pa.RecordBatch, by_row: bool = False
-) -> Iterator[tuple[int, bytes]]:
-    """The blobs of a batch of a stream's rows, one for every bucket label; ``by_row``: with an entry for each row."""
-    entries, pulse = pack_rows(layout, stream, cut(layout, stream, batch), by_row)
-    yield from by_bucket(layout, stream, labels, entries, pulse.facts())
-
-
 def pack_rows(layout: FoldLayout, stream: int, rows: Cut, by_row: bool = False) -> tuple[pa.RecordBatch, Pulse]:
     """The entries and the pulse of rows of a stream; those that are to be numbered stay single."""
     is_counted, is_partitioned = stream in layout.timeline.counting, bool(layout.partition)
