@@ -93,6 +93,7 @@ def test_more_than_a_million_combinations_of_three_streams() -> None:
 
 WINDOW = "[10 MICROSECOND SLIDE 5 MICROSECOND]"
 JOINED = f"FROM a {WINDOW}, b {WINDOW} WHERE a.k = b.k"
+COUNTED = f"FROM a [ROWS 5], b {WINDOW} WHERE a.k = b.k"
 BAND = f"FROM a {WINDOW}, b {WINDOW} WHERE a.v BETWEEN b.v - 1 AND b.v + 1"
 
 
@@ -105,6 +106,9 @@ BAND = f"FROM a {WINDOW}, b {WINDOW} WHERE a.v BETWEEN b.v - 1 AND b.v + 1"
         (f"SELECT COUNT(*) AS n {BAND}", Plan("tc", index={"a": "sums", "b": "sums"}), "sums over ranges need"),
         (f"SELECT COUNT(*) AS n {JOINED}", Plan(early=("c",)), "the plan speaks of an input 'c'"),
         (f"SELECT a.v, b.v AS w {JOINED}", Plan("tc"), "a plain join has nothing to aggregate"),
+        (f"SELECT COUNT(*) AS n {COUNTED}", Plan("tc"), "TC must know when rows leave"),
+        (f"SELECT COUNT(*) AS n {COUNTED}", Plan("pc"), "PC must know when rows leave"),
+        (f"SELECT MAX(a.v) AS m {COUNTED}", Plan(early=("a",)), "a MIN or MAX is counted row by row"),
     ],
 )
 def test_what_a_method_or_structure_cannot_do_is_refused(text: str, plan: Plan, message: str) -> None:

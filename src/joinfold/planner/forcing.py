@@ -139,6 +139,12 @@ def _choice(query: LogicalQuery, layout: FoldLayout, plan: Plan) -> FoldChoice:
     if plan.method == "ic" and layout.extremes:
         hint = "TC and PC can; without a method, each aggregate has its own."
         raise QueryError("IC cannot take back a MIN or MAX", hint=hint)
+    if plan.method in ("tc", "pc") and layout.is_open_ended:
+        hint = "IC needs not; leave the method out, or use windows of time alone."
+        raise QueryError(f"{plan.method.upper()} must know when rows leave, and windows that count rows do not", hint=hint)
+    if plan.early and layout.is_open_ended and layout.extremes:
+        hint = "write early = none, or use windows of time alone."
+        raise QueryError("where windows count rows, a MIN or MAX is counted row by row, and nothing is early", hint=hint)
     early = usual.early if plan.early is None else _early(layout, aliases, plan.early)
     choice = FoldChoice(plan.method or "ic", early, (), _order(aliases, layout, plan.order))  # type: ignore[arg-type]
     indexes = _indexes(layout, aliases, plan, choice)
