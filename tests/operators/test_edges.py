@@ -135,5 +135,7 @@ def test_cells_stay_in_order_however_they_come() -> None:
         blobs += [blob for _, _, blob in pack_for(plan.folds, 0, (0,), pa.RecordBatch.from_pydict(columns))]
     fold.absorb(blobs)
     cells = fold.cells[0]
-    assert isinstance(cells, Cells) and cells.order == [-3, 0, 5, 9]
-    assert [len(cells.entries[cell]) for cell in cells.order] == [1, 1, 2, 1] and cells.held == 5
+    assert isinstance(cells, Cells) and cells.occupied.tolist() == [-3, 0, 5, 9]
+    everything, some = cells.between(-3, 10), cells.between(0, 6)
+    assert everything is not None and everything.cells.tolist() == [-3, 0, 5, 5, 9] and cells.held == 5
+    assert some is not None and some.cells.tolist() == [0, 5, 5] and cells.between(1, 5) is None

@@ -55,7 +55,8 @@ def test_random_queries_with_random_plans(case: Case, buckets: int, data: st.Dat
         plan = plan_fold(query, data.draw(plans([input_.alias for input_ in query.inputs])))
     except QueryError:
         return
-    assert plan.layout == usual.layout  # whatever the plan, the stored state is the same
+    if plan.root == usual.root:
+        assert plan.layout == usual.layout  # whatever else the plan, the stored state is the same
     check_batches(InProcess(plan, buckets), scattered(case, data))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from joinfold.inprocess import InProcess
 from joinfold.reference import duck
-from tests.operators.runs import Answers, Data, answer, feed, plan_of
+from tests.operators.runs import Answers, Data, answer, check_stream, feed, plan_of
 from tests.strategies import assert_same_answers
 
 SECOND = 1_000_000
@@ -71,3 +71,16 @@ def test_output_depends_neither_on_the_kind_of_a_window_nor_on_when_a_stream_beg
     full = counts[0].keys()
     assert len(full) == MINUTES - 5 + 1 and all(n > 0 for n, *_ in counts[0].values())
     assert [{wid: own[wid] for wid in full} for own in counts] == [counts[0]] * 4
+
+
+@pytest.mark.parametrize("method", ["ic", "tc", "pc"])
+@pytest.mark.parametrize("modulus", [1, 2, 3])
+def test_what_the_first_window_has_again_counts_once(method: str, modulus: int) -> None:
+    """Windows of four rows that slide by one: the last of those that come again and the first have rows in common."""
+    rows = [{"ts": ts, "k": 1, "v": ts} for ts in range(14)]
+    text = (
+        "SELECT COUNT(*) AS n, SUM(b.v) AS s FROM a [ROWS 4 SLIDE 1], b [6 MICROSECOND SLIDE 2 MICROSECOND] "
+        f"WHERE a.k = b.k SYNC ON WINDOW ID MOD {modulus} OPTION (method = {method})"
+    )
+    batches: list[Data] = [{"a": rows[:7], "b": rows[:7]}, {"a": rows[7:], "b": rows[7:]}]
+    assert len(check_stream(text, SCHEMA, batches)) == 4

@@ -1,8 +1,11 @@
 """The entries of an input by cell, and which cells come and go when a window moves."""
 
-from bisect import bisect_left, insort
+from collections.abc import Sequence
 
-from joinfold.operators.entries import Entries
+import numpy as np
+
+from joinfold.operators.entries import Entries, Integers, joined
+from joinfold.operators.runs import Runs
 
 
 def cells_gone(before: tuple[int, int], now: tuple[int, int]) -> tuple[int, int]:
@@ -15,44 +18,23 @@ def cells_new(before: tuple[int, int], now: tuple[int, int]) -> tuple[int, int]:
     return (max(now[0], before[1]), now[1]) if now[0] >= before[0] else now
 
 
-class Cells:
-    """The entries of an input's cells, in order of the cells."""
+class Cells(Runs[Entries]):
+    """The entries of an input in the order of their cells, whether these hold one or very many."""
 
-    def __init__(self) -> None:
-        self.entries: dict[int, list[Entries]] = {}
-        self.order: list[int] = []
+    many = 8
 
     def __len__(self) -> int:
-        return len(self.order)
-
-    def add(self, cell: int, entries: Entries) -> None:
-        """Puts entries into a cell."""
-        if cell not in self.entries:
-            insort(self.order, cell)
-        self.entries.setdefault(cell, []).append(entries)
+        return len(self.occupied)
 
     @property
-    def held(self) -> int:
-        """How many entries there are."""
-        return sum(map(len, self.all()))
+    def occupied(self) -> Integers:
+        """The cells that have entries, in order."""
+        return np.unique(np.concatenate([np.empty(0, np.int64), *(run.numbers[run.start :] for run in self.runs)]))
 
-    def all(self) -> list[Entries]:
-        """The entries of all cells, in order."""
-        return [entries for cell in self.order for entries in self.entries[cell]]
+    def numbers_of(self, rows: Entries) -> Integers:
+        """The cells of entries."""
+        return rows.cells
 
-    def replace(self, entries: list[Entries]) -> None:
-        """Puts others in the places of all entries."""
-        others = iter(entries)
-        for cell in self.order:
-            self.entries[cell] = [next(others) for _ in self.entries[cell]]
-
-    def between(self, first: int, end: int) -> list[int]:
-        """The cells from first to end, exclusive, that have entries."""
-        return self.order[bisect_left(self.order, first) : bisect_left(self.order, end)]
-
-    def drop_before(self, first: int) -> None:
-        """Forgets the cells before this one."""
-        gone = bisect_left(self.order, first)
-        for cell in self.order[:gone]:
-            del self.entries[cell]
-        del self.order[:gone]
+    def together(self, parts: Sequence[Entries]) -> Entries:
+        """Entries one after another."""
+        return joined(parts)

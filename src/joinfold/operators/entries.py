@@ -33,17 +33,17 @@ class Entries:
     def __len__(self) -> int:
         return len(self.key)
 
-    def part(self, chosen: Integers) -> "Entries":
+    def take(self, rows: Integers | slice) -> "Entries":
         """Some of the entries."""
         return Entries(
-            self.cells[chosen],
-            self.key[chosen],
-            self.parts[chosen],
-            self.group[chosen],
-            self.carried[chosen],
-            self.integers[chosen],
-            self.reals[chosen],
-            [(codes[chosen], has[chosen]) for codes, has in self.extremes],
+            self.cells[rows],
+            self.key[rows],
+            self.parts[rows],
+            self.group[rows],
+            self.carried[rows],
+            self.integers[rows],
+            self.reals[rows],
+            [(codes[rows], has[rows]) for codes, has in self.extremes],
         )
 
 

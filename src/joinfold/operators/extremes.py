@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joinfold.kernels.charging import charge_leaves, charge_valued
+from joinfold.kernels.grouping import group_rows, largest
 from joinfold.kernels.identity import IdTable
 from joinfold.kernels.staircase import GroupStairs, LatestLeave, StairSet
 from joinfold.operators.layout import ExtremeFold
@@ -33,16 +34,20 @@ class ExtremeStairs:
         return self.valued.bytes_held + self.partners.bytes_held + self.groups.bytes_held
 
     def enter_values(
-        self, key: Ids, group: Ids, leave: int, codes: Integers, mode: int, pairs: IdTable | None, now: int
+        self, key: Ids, group: Ids, leaves: Integers, codes: Integers, mode: int, pairs: IdTable | None, now: int
     ) -> None:
-        """Entries of the valued input enter and stay until ``leave``."""
-        leaves = np.full(len(key), leave, np.int64)
+        """Entries of the valued input enter, and stay until they leave."""
         charge_valued(key, group, leaves, codes, self.partners, mode, pairs, self.groups, now)
         self.valued.insert(key, group, leaves, codes, now)
 
-    def enter_partners(self, key: Ids, group: Ids, leave: int, mode: int, pairs: IdTable | None, now: int) -> None:
-        """Entries of the other input enter and stay until ``leave``."""
-        leaves = np.full(len(key), leave, np.int64)
+    def enter_partners(
+        self, key: Ids, group: Ids, leaves: Integers, mode: int, pairs: IdTable | None, now: int
+    ) -> None:
+        """Entries of the other input enter, and stay until they leave: of equal ones, the last to leave will do."""
+        if len(leaves) and leaves.min() < leaves.max():
+            number, first = group_rows(np.stack([key, group]).astype(np.int64))
+            leaves, _ = largest(number, len(first), leaves, np.ones(len(leaves), np.bool_))
+            key, group = key[first], group[first]
         charge_leaves(key, group, leaves, self.partners, self.valued, mode, pairs, self.groups, now)
         self.partners.insert(key, group, leaves, now)
 

@@ -93,11 +93,7 @@ class Fold(Bucket):
             return
         entries = self._read(place, batch)
         self.live.windows.expect(place, entries)
-        order = np.argsort(entries.cells, kind="stable")
-        ordered = entries.cells[order]
-        bounds = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
-        for part in np.split(order, bounds):
-            self.cells[place].add(int(entries.cells[part[0]]), entries.part(part))
+        self.cells[place].add(entries)
 
     def _read(self, place: int, batch: pa.RecordBatch) -> Entries:
         """Stored entries with ids in place of values."""
@@ -113,16 +109,23 @@ class Fold(Bucket):
             self.live.note(self.moment.applied, self.moment.applied, always=False)
         old = self.put_aside(keep_labels)
         for place, standing in self.standing.items():
-            for entries in standing.take():
-                self.cells[place].add(BEGINNING, entries)
+            stood = standing.take()
+            if stood is not None:
+                stood.cells[:] = BEGINNING  # they come before all that wait
+                self.cells[place].add(stood)
         for place, cells in enumerate(self.cells):
             cells.replace(self.live.vocabulary.adopt(old.vocabulary, place, cells.all()))
-            if cells.order:
+            if cells.held:
                 self.live.windows.expect(place, joined(cells.all()))
         self.contents = [(BEGINNING, BEGINNING)] * self.layout.streams
         if self.moment.applied is not None:
             self.move(self.moment.applied)
         self.live.remember_given()
+
+    def go_on_with(self, choice: FoldChoice) -> None:
+        """Makes what is live anew under another choice; entries and answers are the same."""
+        self.choice = choice
+        self.renew()
 
     def put_aside(self, keep_labels: bool) -> Live:
         """Begins with empty windows; gives back those that were there."""
@@ -236,20 +239,22 @@ class Fold(Bucket):
         self.moment.applied = instant
         for place, stream in self._timed():
             cells = self.cells[place]
-            for cell in cells.between(*cells_gone(before[stream], self.contents[stream])):
-                for entries in cells.entries[cell]:
-                    windows.leave(place, entries, instant)
+            gone = cells.between(*cells_gone(before[stream], self.contents[stream]))
+            if gone is not None:
+                windows.leave(place, gone, instant)
             cells.drop_before(self._kept_from(stream))
-        replaced = [(place, *self._replaced(place, instant)) for place in self.standing]
+        replaced = [(place, *self.standing[place].replace(come)) for place, come in self._come(instant)]
         for place, gone, _ in replaced:
-            for entries in gone:
-                windows.leave(place, entries, instant)
+            if len(gone):
+                windows.leave(place, gone, instant)
         try:
             for place, stream in self._timed():
-                self._let_cells_in(place, stream, before[stream], instant)
+                new = self.cells[place].between(*cells_new(before[stream], self.contents[stream]))
+                if new is not None:
+                    windows.enter(place, new, self._leaves(stream, new.cells, instant), instant)
             for place, _, new in replaced:
-                for entries in new:
-                    windows.enter(place, entries, END, instant)
+                if len(new):
+                    windows.enter(place, new, np.full(len(new), END), instant)
         except GapUsedUp:
             self.renew(keep_labels=True)
 
@@ -293,22 +298,20 @@ class Fold(Bucket):
         """The inputs that are streams, each with its stream."""
         return [(place, feed) for place, feed in enumerate(self.layout.feeds) if 0 <= feed < self.layout.streams]
 
-    def _let_cells_in(self, place: int, stream: int, before: tuple[int, int], instant: int) -> None:
-        cells, ids = self.cells[place], self._by_number()
-        for cell in cells.between(*cells_new(before, self.contents[stream])):
-            if ids is not None:
-                leave = ids.leave(stream, cell, instant)
-            else:
-                leave = int(self.layout.timeline.leave(stream, np.array([cell]))[0])
-            for entries in cells.entries[cell]:
-                self.live.windows.enter(place, entries, leave, instant)
+    def _leaves(self, stream: int, cells: Integers, instant: int) -> Integers:
+        """When cells leave that enter at an instant."""
+        ids = self._by_number()
+        return self.layout.timeline.leave(stream, cells) if ids is None else ids.leave(stream, cells, instant)
 
-    def _replaced(self, place: int, instant: int) -> tuple[list[Entries], list[Entries]]:
-        """The rows of a view that other rows take the place of by the instant, and those rows."""
-        cells = self.cells[place]
-        come = [entries for cell in cells.between(BEGINNING, instant + 1) for entries in cells.entries[cell]]
-        cells.drop_before(instant + 1)
-        return self.standing[place].replace(come)
+    def _come(self, instant: int) -> list[tuple[int, Entries]]:
+        """The rows of views that have come by the instant; they wait no longer."""
+        found = []
+        for place in self.standing:
+            come = self.cells[place].between(BEGINNING, instant + 1)
+            self.cells[place].drop_before(instant + 1)
+            if come is not None:
+                found.append((place, come))
+        return found
 
     def is_done(self, place: int, last_cell: int) -> bool:
         """Whether stored entries up to this cell are of no more use."""

@@ -65,16 +65,16 @@ class Fused:
     def expect(self, place: int, entries: Entries) -> None:
         """Nothing has to be prepared for entries that will enter."""
 
-    def enter(self, place: int, entries: Entries, leave: int, now: int) -> None:
-        """Entries enter their window, where they stay until ``leave``."""
+    def enter(self, place: int, entries: Entries, leaves: Integers, now: int) -> None:
+        """Entries enter their window, where each stays until it leaves."""
         self._apply(place, entries, 1)
         mode, pairs = self.totals.mode([place], 1 - place), self.totals.table
         for stairs, (codes, has) in zip(self.stairs, entries.extremes, strict=True):
             if stairs.extreme.place == place:
-                stairs.enter_values(entries.key[has], entries.group[has], leave, codes[has], mode, pairs, now)
+                stairs.enter_values(entries.key[has], entries.group[has], leaves[has], codes[has], mode, pairs, now)
             else:
-                is_partner = entries.integers[:, stairs.extreme.partners[place]] > 0
-                stairs.enter_partners(entries.key[is_partner], entries.group[is_partner], leave, mode, pairs, now)
+                there = entries.integers[:, stairs.extreme.partners[place]] > 0
+                stairs.enter_partners(entries.key[there], entries.group[there], leaves[there], mode, pairs, now)
 
     def leave(self, place: int, entries: Entries, now: int) -> None:
         """Entries leave their window; their extremes have gone by themselves."""
@@ -108,7 +108,7 @@ class Fused:
         nothing = np.zeros(1, np.int32)
         self.sets[1].update(nothing, nothing, ones, np.zeros((1, 0)), 1)
         for stairs in self.stairs:
-            stairs.enter_partners(nothing, nothing, END, self.totals.mode([1], 0), None, BEGINNING)
+            stairs.enter_partners(nothing, nothing, np.array([END]), self.totals.mode([1], 0), None, BEGINNING)
 
     def _refuse_wrapped(self) -> None:
         """Raises an error where an integer might have wrapped around: integers are exact or they are refused.

@@ -49,8 +49,8 @@ class Windows(Protocol):
     def expect(self, place: int, entries: Entries) -> None:
         """Entries are known that will enter later."""
 
-    def enter(self, place: int, entries: Entries, leave: int, now: int) -> None:
-        """Entries enter their window at ``now``, where they stay until ``leave``."""
+    def enter(self, place: int, entries: Entries, leaves: Integers, now: int) -> None:
+        """Entries enter their window at ``now``, where each stays until it leaves."""
 
     def leave(self, place: int, entries: Entries, now: int) -> None:
         """Entries leave their window at ``now``."""

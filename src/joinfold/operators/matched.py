@@ -36,7 +36,7 @@ class Matched:
         self.prober = Prober(layout, choice.order, vocabulary)
         self.windows = [self._window(place, choice) for place in range(len(layout.inputs))]
         if layout.has_constant_row:
-            new = self.windows[1].members.enter(constant_entries(layout), END)
+            new = self.windows[1].members.enter(constant_entries(layout), np.array([END]))
             self.windows[1].change(INSERT, new, self.prober.keys, vocabulary)
 
     @property
@@ -72,18 +72,18 @@ class Matched:
     def expect(self, place: int, entries: Entries) -> None:
         """Nothing has to be prepared for entries that will enter."""
 
-    def enter(self, place: int, entries: Entries, leave: int, now: int) -> None:
-        """Entries enter their window, where they stay until ``leave``."""
-        for sides in self._combinations(place, entries, leave):
+    def enter(self, place: int, entries: Entries, leaves: Integers, now: int) -> None:
+        """Entries enter their window, where each stays until it leaves."""
+        for sides in self._combinations(place, entries, leaves):
             self.method.add(worth_of(self.layout, self.totals, sides), now)
         window = self.windows[place]
-        new = window.members.enter(entries, leave)
+        new = window.members.enter(entries, leaves)
         window.change(INSERT, new, self.prober.keys, self.vocabulary)
 
     def leave(self, place: int, entries: Entries, now: int) -> None:
         """Entries leave their window."""
         if self.method.joins_leaving:
-            for sides in self._combinations(place, entries, now):
+            for sides in self._combinations(place, entries, np.full(len(entries), now)):
                 self.method.subtract(worth_of(self.layout, self.totals, sides))
         window = self.windows[place]
         gone = window.members.leave(entries)
@@ -116,9 +116,9 @@ class Matched:
         index = Index("list") if is_constant else choice.indexes[place]
         return IndexedWindow(self.layout, place, members, index, self.prober.asked(place))
 
-    def _combinations(self, place: int, entries: Entries, leave: int) -> Iterator[list[Side]]:
+    def _combinations(self, place: int, entries: Entries, leaves: Integers) -> Iterator[list[Side]]:
         """The sides of all combinations with these entries, in chunks."""
-        delta = side_of(entries, leave)
+        delta = side_of(entries, leaves)
         classes = self.layout.inputs[place].classes
         parts = {own: entries.parts[:, number] for number, own in enumerate(classes)}
         start = Bound(np.arange(len(entries)), {}, parts, {place: entries.carried})

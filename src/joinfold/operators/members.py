@@ -71,19 +71,19 @@ class Members:
         tables = sum(table.bytes_held for table in self._tables) if self.merged else 0
         return sum(array.nbytes for array in arrays) + self.has.nbytes + tables + sum(e.nbytes for e in self._entered)
 
-    def enter(self, entries: Entries, leave: int) -> Integers:
+    def enter(self, entries: Entries, leaves: Integers) -> Integers:
         """Takes entries in; the slots that are new."""
         if not self.merged:
-            slots = self._new_slots(entries, np.arange(len(entries)), leave)
+            slots = self._new_slots(entries, np.arange(len(entries)), leaves)
             self._add(slots, entries.integers, entries.reals, 1)
             self._raise(slots, entries)
             self._entered.append(slots)
             return slots
-        identity = self._identities(entries, leave)
+        identity = self._identities(entries, leaves)
         slots = self._slot_of[identity]
         missing = np.flatnonzero(slots < 0)
         distinct, first = np.unique(identity[missing], return_index=True)
-        new = self._new_slots(entries, missing[first], leave)
+        new = self._new_slots(entries, missing[first], leaves)
         self._slot_of[distinct] = new
         self._identity[new] = distinct
         slots = self._slot_of[identity]
@@ -95,8 +95,10 @@ class Members:
 
     def leave(self, entries: Entries) -> Integers:
         """Lets the entries that entered first go; the slots that are gone, whose keys can still be read."""
-        slots = self._entered.popleft() if self.is_queue else self._slot_of[self._identities(entries, END)]
-        assert len(slots) == len(entries)
+        count = len(entries)
+        slots = (
+            self._first_in(count) if self.is_queue else self._slot_of[self._identities(entries, np.full(count, END))]
+        )
         if self.merged:
             self._add(slots, entries.integers, entries.reals, -1)
             slots = np.unique(slots)
@@ -143,7 +145,18 @@ class Members:
             rows_of(self.has, slots),
         )
 
-    def _new_slots(self, entries: Entries, chosen: Integers, leave: int) -> Integers:
+    def _first_in(self, count: int) -> Integers:
+        """Takes so many slots from the front of the queue."""
+        found = [np.empty(0, np.int64)]
+        while count:
+            slots = self._entered.popleft()
+            found.append(slots[:count])
+            if len(slots) > count:
+                self._entered.appendleft(slots[count:])
+            count -= len(found[-1])
+        return np.concatenate(found)
+
+    def _new_slots(self, entries: Entries, chosen: Integers, leaves: Integers) -> Integers:
         count = len(chosen)
         again = [self._free.pop() for _ in range(min(count, len(self._free)))]
         fresh = count - len(again)
@@ -154,7 +167,7 @@ class Members:
         self.parts[slots] = entries.parts[chosen]
         self.group[slots] = entries.group[chosen]
         self.carried[slots] = entries.carried[chosen]
-        self.leaves[slots] = leave
+        self.leaves[slots] = leaves[chosen]
         for array in (self.integers, self.reals, self.wear, self.codes, self.has):
             array[slots] = 0
         return slots
@@ -162,15 +175,17 @@ class Members:
     def _add(self, slots: Integers, integers: Integers, reals: Doubles, sign: int) -> None:
         if not len(slots):
             return
+        sizes = [np.abs(high) for high in reals[:, 0::2].T]
         if self.merged:  # entries of one batch may share a slot
             number, first = group_rows(slots[None, :])
             integers = np.stack([sum_ints(number, len(first), column) for column in integers.T], axis=1)
             reals = summed_reals(number, len(first), reals)
+            sizes = [np.bincount(number, size, len(first)) for size in sizes]
             slots = slots[first]
         self.integers[slots] += sign * integers
         for hi in range(0, reals.shape[1], 2):
             held = (self.reals[slots, hi], self.reals[slots, hi + 1])
-            size = np.abs(reals[:, hi])
+            size = sizes[hi // 2]
             with np.errstate(all="ignore"):
                 self.reals[slots, hi], self.reals[slots, hi + 1] = dd.add(
                     held, (sign * reals[:, hi], sign * reals[:, hi + 1])
@@ -187,7 +202,7 @@ class Members:
             np.maximum.at(self.codes[:, extreme], there, found)
             self.has[there, extreme] = True
 
-    def _identities(self, entries: Entries, leave: int) -> Integers:
+    def _identities(self, entries: Entries, leaves: Integers) -> Integers:
         """The id of what tells entries apart."""
         columns = [*entries.parts.T, entries.group, entries.carried]
         tables = iter(self._tables)
@@ -195,16 +210,13 @@ class Members:
         for column in columns:
             ids = next(tables).intern_pairs(ids, column)
         if self.by_leave:
-            ids = next(tables).intern_pairs(ids, np.full(len(ids), self._leave_id(leave), np.int32))
+            ids = next(tables).intern_pairs(ids, self._leave_ids.intern(leaves))
         highest = int(ids.max(initial=-1)) + 1
         if highest > len(self._slot_of):
             grown = np.full(max(highest, 2 * len(self._slot_of)), -1, np.int64)
             grown[: len(self._slot_of)] = self._slot_of
             self._slot_of = grown
         return ids.astype(np.int64)
-
-    def _leave_id(self, leave: int) -> int:
-        return int(self._leave_ids.intern(np.array([leave]))[0])
 
     def _make_room(self, slots: int) -> None:
         room = len(self.group)

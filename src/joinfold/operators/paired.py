@@ -54,6 +54,8 @@ class PairMoves(Fold):
     def due(self, stream: int, cells: Integers) -> Integers:
         """A row is late from the moment on at which its window would hold it; one that none will hold never is."""
         timeline = self.layout.timeline
+        if isinstance(timeline, WindowIds):  # cells are not times here, and of rows before START there are none
+            return timeline.first_instant(stream, cells)
         return np.where(timeline.accepts(stream, cells), timeline.first_instant(stream, cells), NEVER)
 
     def instants(self, until: int, moves: Integers | None) -> Integers:
@@ -63,9 +65,8 @@ class PairMoves(Fold):
         entered = [np.empty(0, np.int64) if moves is None else moves]
         for place, stream in self._timed():
             if stream not in self.cuts:
-                cells = np.array(self.cells[place].order, np.int64)
-                entered.append(self.layout.timeline.entry(stream, cells))
-        entered += [np.array(self.cells[place].order, np.int64) for place in self.standing]
+                entered.append(self.layout.timeline.entry(stream, self.cells[place].occupied))
+        entered += [self.cells[place].occupied for place in self.standing]
         found = np.unique(np.concatenate(entered))
         applied = self.moment.applied
         return found[(found > (BEGINNING if applied is None else applied)) & (found <= until)]
@@ -129,7 +130,7 @@ class Paired:
         self.found: list[Pairs] = []
         self.notes: list[pa.RecordBatch] = []
         if layout.has_constant_row:
-            self._insert(layout.feeds.index(CONSTANT_ROW), constant_entries(layout), END)
+            self._insert(layout.feeds.index(CONSTANT_ROW), constant_entries(layout), np.array([END]))
 
     @property
     def given(self) -> int:
@@ -160,11 +161,11 @@ class Paired:
     def expect(self, place: int, entries: Entries) -> None:
         """Nothing has to be prepared for entries that will enter."""
 
-    def enter(self, place: int, entries: Entries, leave: int, now: int) -> None:
+    def enter(self, place: int, entries: Entries, leaves: Integers, now: int) -> None:
         """Entries enter their window; they meet all that are in the others."""
         if self.shares:
-            self.found += self._met(place, entries, leave)
-        self._insert(place, entries, leave)
+            self.found += self._met(place, entries, leaves)
+        self._insert(place, entries, leaves)
 
     def leave(self, place: int, entries: Entries, now: int) -> None:
         """Entries leave their window."""
@@ -183,7 +184,7 @@ class Paired:
         """Notes what was found since the last time or, by window ids, all that is in the windows."""
         if not self.shares:
             entries = self.windows[0].members.entries
-            self.found = self._met(0, entries, END) if len(entries) else []
+            self.found = self._met(0, entries, np.full(len(entries), END)) if len(entries) else []
         elif self.by_number and self.found:
             pairs = _together(self.found)
             self.found = [pairs.take(pairs.leaves > now)]
@@ -201,23 +202,23 @@ class Paired:
         notes, self.notes = self.notes, []
         return [together(notes)] if notes else []
 
-    def _met(self, place: int, entries: Entries, leave: int) -> list[Pairs]:
+    def _met(self, place: int, entries: Entries, leaves: Integers) -> list[Pairs]:
         classes = self.layout.inputs[place].classes
         parts = {own: entries.parts[:, number] for number, own in enumerate(classes)}
         start = Bound(np.arange(len(entries)), {}, parts, {place: entries.carried})
         found = []
         for chunk in self.prober.combinations(place, start, self.windows):
-            counts, leaves = entries.integers[chunk.delta, 0], np.full(len(chunk.delta), leave)
+            counts, until = entries.integers[chunk.delta, 0], leaves[chunk.delta]
             for other, slots in chunk.slots.items():
                 members = self.windows[other].members
                 counts = counts * members.integers[slots, 0]
-                leaves = np.minimum(leaves, members.leaves[slots])
-            found.append(Pairs(dict(chunk.carried), counts, leaves))
+                until = np.minimum(until, members.leaves[slots])
+            found.append(Pairs(dict(chunk.carried), counts, until))
         return found
 
-    def _insert(self, place: int, entries: Entries, leave: int) -> None:
+    def _insert(self, place: int, entries: Entries, leaves: Integers) -> None:
         window = self.windows[place]
-        window.change(INSERT, window.members.enter(entries, leave), self.prober.keys, self.vocabulary)
+        window.change(INSERT, window.members.enter(entries, leaves), self.prober.keys, self.vocabulary)
 
 
 def _together(many: list[Pairs]) -> Pairs:

@@ -140,7 +140,7 @@ class PairFold(Bucket):
 
     def _insert(self, place: int, entries: Entries, leaves: Integers) -> None:
         window = self.windows[place]
-        slots = window.members.enter(entries, NEVER)
+        slots = window.members.enter(entries, leaves)
         window.change(INSERT, slots, self.prober.keys, self.vocabulary)
         order = np.argsort(leaves, kind="stable")
         self.leaving[place].append((leaves[order], slots[order]))

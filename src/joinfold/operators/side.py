@@ -38,7 +38,7 @@ class Side:
         )
 
 
-def side_of(entries: Entries, leave: int) -> Side:
+def side_of(entries: Entries, leaves: Integers) -> Side:
     """Entries that enter or leave, as the side of combinations that they are in."""
     rows = len(entries)
     extremes = entries.extremes
@@ -47,7 +47,7 @@ def side_of(entries: Entries, leave: int) -> Side:
     return Side(
         entries.group,
         entries.carried,
-        np.full(rows, leave, np.int64),
+        leaves,
         entries.integers,
         entries.reals,
         wear,

@@ -33,35 +33,32 @@ class Standing:
         """How many ids it has given, also to rows that are gone."""
         return len(self.there)
 
-    def take(self) -> list[Entries]:
+    def take(self) -> Entries | None:
         """All rows; none are left."""
         rows, there = self.rows, np.flatnonzero(self.there)
         self.tables, self.rows, self.there, self.count = [], None, np.zeros(0, np.bool_), 0
-        return [] if rows is None or not len(there) else [rows.part(there)]
+        return None if rows is None or not len(there) else rows.take(there)
 
-    def replace(self, come: list[Entries]) -> tuple[list[Entries], list[Entries]]:
+    def replace(self, new: Entries) -> tuple[Entries, Entries]:
         """Puts rows in the places of earlier ones; those that are replaced, and those that are new.
 
         Cost: O(rows that come), amortised.
         """
-        if not come:
-            return [], []
-        new = joined(come)
         ids = self._ids(new).astype(np.int64)
         _, from_end = np.unique(ids[::-1], return_index=True)
         last = np.sort(len(ids) - 1 - from_end)  # of the rows of one group that come together
-        new, ids = new.part(last), ids[last]
+        new, ids = new.take(last), ids[last]
         rows = self._cover(new, int(ids.max()) + 1)
         gone = ids[self.there[ids]]
-        replaced = [rows.part(gone)] if len(gone) else []
+        replaced = rows.take(gone)
         counts = new.integers[:, 0] > 0
-        entered, at = new.part(np.flatnonzero(counts)), ids[counts]
+        entered, at = new.take(np.flatnonzero(counts)), ids[counts]
         for held, own in zip(_columns(rows), _columns(entered), strict=True):
             held[at] = own
         self.there[gone] = False
         self.there[at] = True
         self.count += len(at) - len(gone)
-        return replaced, [entered] if len(entered) else []
+        return replaced, entered
 
     def _ids(self, rows: Entries) -> Ids:
         first, *others = rows.key, rows.group, rows.carried, *rows.parts.T
@@ -75,7 +72,7 @@ class Standing:
         room = len(self.there)
         if self.rows is None or ids > room:
             more = max(ids, 2 * room)
-            empty = like.part(np.zeros(more - room, np.int64))
+            empty = like.take(np.zeros(more - room, np.int64))
             self.rows = empty if self.rows is None else joined([self.rows, empty])
             self.there = np.concatenate([self.there, np.zeros(more - room, np.bool_)])
         return self.rows

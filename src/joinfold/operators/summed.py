@@ -110,7 +110,7 @@ class Summed:
         for sums, rows, codes in self._placed(place, delta):
             sums.place(delta.key[rows], delta.group[rows], codes)
 
-    def enter(self, place: int, entries: Entries, leave: int, now: int) -> None:
+    def enter(self, place: int, entries: Entries, leaves: Integers, now: int) -> None:
         """Entries enter their window."""
         self._change(place, self._delta(place, entries), 1, now)
 

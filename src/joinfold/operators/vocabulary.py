@@ -123,7 +123,7 @@ class Vocabulary:
         adopted = self.entries_of(place, other._batch_of(place, joined(many)))
         ends = np.cumsum([len(entries) for entries in many])
         parts = zip((0, *ends[:-1].tolist()), ends.tolist(), strict=True)
-        return [adopted.part(np.arange(start, end)) for start, end in parts]
+        return [adopted.take(slice(start, end)) for start, end in parts]
 
     def _batch_of(self, place: int, entries: Entries) -> pa.RecordBatch:
         """The inverse of ``entries_of``."""

@@ -88,17 +88,17 @@ class Numbering:
         """First cell and end cell, exclusive, of the window of a stream that result window ``wid`` takes."""
         return self._held(stream, self._own(stream, wid))
 
-    def leave(self, stream: int, cell: int, now: int) -> int:
-        """The first result window after ``now`` that does not hold a cell which ``now`` holds; END if not known."""
-        if isinstance(self.ids.windows[stream], RangeByRows):
-            return END
-        if self._repeats(stream):
-            modulus = self.ids.modulus
-            assert modulus is not None
-            later = (wid for wid in range(now + 1, now + modulus + 1) if not self._holds(stream, wid, cell))
-            return next(later, END)
+    def leave(self, stream: int, cells: Times, now: int) -> Times:
+        """The first result window after ``now`` that does not hold each cell, which ``now`` holds; END if not known.
+
+        Where windows come again the last one lets all cells go, also those that the first has again.
+        """
+        last = (self.ids.modulus if self._repeats(stream) else None) or END
+        if isinstance(self.ids.windows[stream], RangeByRows) or last == 1:
+            return np.full_like(cells, END)
         _, step = self._shape(stream)
-        return (cell - self._first_cell(stream)) // step + 1
+        own = (cells - self._first_cell(stream)) // step + 1
+        return now - self._own(stream, now) + np.minimum(own, last)
 
     def edges(self, stream: int, wid: int) -> tuple[int, int]:
         """Where the window begins and ends: times, or numbers of rows."""
@@ -139,10 +139,6 @@ class Numbering:
 
     def _own(self, stream: int, wid: int) -> int:
         return wid % self.ids.modulus if self._repeats(stream) and self.ids.modulus else wid
-
-    def _holds(self, stream: int, wid: int, cell: int) -> bool:
-        first, end = self.content(stream, wid)
-        return first <= cell < end
 
     def _shape(self, stream: int) -> tuple[int, int]:
         """Cells in a window, and by how many it slides."""

@@ -45,9 +45,9 @@ class Worth:
         columns = (self.group, self.leaves, self.integers, self.reals, self.wear, self.codes, self.has)
         return sum(column.nbytes for column in columns)
 
-    def take(self, rows: Integers | Flags) -> "Worth":
+    def take(self, rows: Integers | Flags | slice) -> "Worth":
         """Some of the rows."""
-        if rows.dtype == np.bool_ and rows.all():
+        if isinstance(rows, np.ndarray) and rows.dtype == np.bool_ and rows.all():
             return self
         places = np.arange(len(self))[rows]
         return Worth(

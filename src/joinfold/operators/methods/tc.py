@@ -4,7 +4,7 @@ Nothing is joined when an entry leaves. The charges of a leaving time are kept b
 combinations there are.
 """
 
-from heapq import heappop, heappush
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,33 @@ from joinfold.operators.entries import Integers
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.methods.extremes import ChargedExtremes
 from joinfold.operators.methods.method import Method
-from joinfold.operators.timeline import END
+from joinfold.operators.runs import Runs
+from joinfold.operators.timeline import BEGINNING, END
 from joinfold.operators.worth import Worth, joined_worth
 
 
+class Charges(Runs[Worth]):
+    """What will be taken from the totals, in the order of leaving times."""
+
+    many = 2
+
+    @property
+    def bytes_held(self) -> int:
+        """The memory of all charges."""
+        return sum(run.rows.nbytes for run in self.runs)
+
+    def numbers_of(self, rows: Worth) -> Integers:
+        """The leaving times of charges."""
+        return rows.leaves
+
+    def together(self, parts: Sequence[Worth]) -> Worth:
+        """Those of one leaving time and group as one."""
+        worth = joined_worth(parts)
+        return by_group(worth, np.stack([worth.leaves, worth.group]))
+
+
 class TimeCarrying(Method):
-    """Totals, and the charges that will be taken from them, by leaving time."""
+    """Totals, and the charges that will be taken from them."""
 
     joins_leaving = False
     by_leave = True
@@ -27,35 +48,28 @@ class TimeCarrying(Method):
     def __init__(self, layout: FoldLayout) -> None:
         super().__init__(layout)
         self.extremes = ChargedExtremes(layout)
-        self.charges: dict[int, Worth] = {}
-        self.times: list[int] = []
+        self.charges = Charges()
 
     @property
     def bytes_held(self) -> int:
         """The memory of totals, staircases and charges."""
-        return super().bytes_held + self.extremes.bytes_held + sum(worth.nbytes for worth in self.charges.values())
+        return super().bytes_held + self.extremes.bytes_held + self.charges.bytes_held
 
     def add(self, worth: Worth, now: int) -> None:
         """Combinations that have come into being, and are charged until their first entry leaves."""
         worth = worth.take(worth.leaves > now)
         self.totals.add(worth, 1)
         self.extremes.add(worth, now)
-        ending = by_group(worth, np.stack([worth.leaves, worth.group])) if len(worth) else worth
-        for time in np.unique(ending.leaves).tolist():
-            if time == END:
-                continue
-            own = ending.take(ending.leaves == time)
-            if time in self.charges:
-                both = joined_worth([self.charges[time], own])
-                self.charges[time] = by_group(both, both.group[None, :])
-            else:
-                self.charges[time] = own
-                heappush(self.times, time)
+        ending = worth.take(worth.leaves < END)
+        if len(ending):
+            self.charges.add(self.charges.together([ending]))
 
     def settle(self, now: int) -> None:
         """What has left takes its charges with it."""
-        while self.times and self.times[0] <= now:
-            self.totals.add(self.charges.pop(heappop(self.times)), -1)
+        gone = self.charges.between(BEGINNING, now + 1)
+        if gone is not None:
+            self.totals.add(gone, -1)
+            self.charges.drop_before(now + 1)
 
     def heads(self, now: int) -> list[tuple[Integers, NDArray[np.bool_]]]:
         """For each extreme the codes of all groups, and where there is one."""

@@ -1,0 +1,119 @@
+"""Rows in the order of a number, such as the cell that they are in or the time at which they leave.
+
+What comes together is a *run*, which is put in order. So a range of numbers is a slice of each run, however many rows
+and different numbers it has. As soon as ``many`` runs of about one size have come they become one: so there are few
+runs, and a row is moved seldom.
+
+    run              2 2 5 7            of a micro-batch
+    run                  5   8 9        of the next one
+    from 5 to 8          5 7 + 5        rows of one number stay in the order in which they came
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+
+from joinfold.operators.entries import Integers
+
+
+class Columns(Protocol):
+    """Rows as columns that are taken from together."""
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+
+    def take(self, rows: Integers | slice) -> Self:
+        """Some of them."""
+
+
+Kind = TypeVar("Kind", bound=Columns)
+
+
+class Run(Generic[Kind]):
+    """Rows in order; those before ``start`` are gone."""
+
+    __slots__ = ("first", "last", "numbers", "rows", "start")
+
+    def __init__(self, rows: Kind, numbers: Integers) -> None:
+        self.rows = rows
+        self.numbers = numbers
+        self.start = 0
+        self.first, self.last = int(numbers[0]), int(numbers[-1])
+
+    def __len__(self) -> int:
+        return len(self.numbers) - self.start
+
+    @property
+    def held(self) -> Kind:
+        """The rows that are there."""
+        return self.rows.take(slice(self.start, None)) if self.start else self.rows
+
+
+class Runs(ABC, Generic[Kind]):
+    """All rows, in the order of their numbers and, of one number, in the order in which they came."""
+
+    many: ClassVar[int]
+
+    def __init__(self) -> None:
+        self.runs: list[Run[Kind]] = []
+
+    @abstractmethod
+    def numbers_of(self, rows: Kind) -> Integers:
+        """What rows are in the order of."""
+
+    @abstractmethod
+    def together(self, parts: Sequence[Kind]) -> Kind:
+        """Rows one after another."""
+
+    @property
+    def held(self) -> int:
+        """How many rows there are."""
+        return sum(map(len, self.runs))
+
+    def all(self) -> list[Kind]:
+        """All rows, in pieces."""
+        return [run.held for run in self.runs]
+
+    def replace(self, pieces: Iterable[Kind]) -> None:
+        """Puts others in the places of all rows, with the same numbers."""
+        self.runs = [Run(rows, self.numbers_of(rows)) for rows in pieces]
+
+    def add(self, rows: Kind) -> None:
+        """Takes rows in. Cost: each is sorted once and then moved O(log n) times, to the base of ``many``."""
+        if not len(rows):
+            return
+        self._append(rows)
+        last = self.runs[-self.many :]
+        while len(last) == self.many and max(map(len, last)) <= 2 * len(last[-1]):
+            del self.runs[-self.many :]
+            self._append(self.together([run.held for run in last]))
+            last = self.runs[-self.many :]
+
+    def between(self, first: int, end: int) -> Kind | None:
+        """The rows from first to end, exclusive, in order; None where there are none. Cost: O(rows + runs · log n)."""
+        found = []
+        for run in self.runs:
+            if first <= run.last and run.first < end:
+                low, high = run.numbers.searchsorted((first, end)).tolist()
+                if high > max(low, run.start):
+                    found.append(run.rows.take(slice(max(low, run.start), high)))
+        if len(found) < 2:
+            return found[0] if found else None
+        return self._in_order(self.together(found))
+
+    def drop_before(self, first: int) -> None:
+        """Forgets the rows before this number."""
+        self.runs = [run for run in self.runs if run.last >= first]
+        for run in self.runs:
+            if run.first < first:
+                run.start = int(run.numbers.searchsorted(first))
+
+    def _append(self, rows: Kind) -> None:
+        rows = self._in_order(rows)
+        self.runs.append(Run(rows, self.numbers_of(rows)))
+
+    def _in_order(self, rows: Kind) -> Kind:
+        numbers = self.numbers_of(rows)
+        return rows if (numbers[1:] >= numbers[:-1]).all() else rows.take(np.argsort(numbers, kind="stable"))
