@@ -133,13 +133,18 @@ def _equal(left: Side, right: Side, keys: tuple[Equality, ...]) -> Pairs:
         known = present(column)
         there = there if known is None else there & known
         codes += identity_codes(column)
+    return equal_rows(codes, there, left.rows)
+
+
+def equal_rows(codes: list[Integers], there: NDArray[np.bool_], left: int) -> Pairs:
+    """The pairs of a left and a right row that are there and have equal codes; the first ``left`` of them are left."""
     if not len(there):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     name, _ = group_rows(np.stack(codes))
-    lefts = np.flatnonzero(there[: left.rows])
-    rights = np.flatnonzero(there[left.rows :])
-    rights = rights[np.argsort(name[left.rows :][rights], kind="stable")]
-    ordered = name[left.rows :][rights]
+    lefts = np.flatnonzero(there[:left])
+    rights = np.flatnonzero(there[left:])
+    rights = rights[np.argsort(name[left:][rights], kind="stable")]
+    ordered = name[left:][rights]
     begins, ends = (np.searchsorted(ordered, name[lefts], side) for side in ("left", "right"))
     counts = ends - begins
     offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -20,13 +20,15 @@ import pyarrow.compute as pc
 from joinfold.operators.bucket import Noted
 from joinfold.operators.choice import FoldChoice
 from joinfold.operators.codec import decode, encode
-from joinfold.operators.entries import Entries
+from joinfold.operators.entries import Entries, joined
 from joinfold.operators.fold import Fold
+from joinfold.operators.glimpse import glimpse_of, is_looked_at
 from joinfold.operators.labels import GapUsedUp
 from joinfold.operators.layout import FoldLayout
+from joinfold.operators.observed import Pulsed
 from joinfold.operators.ordering import in_order, order_names
 from joinfold.operators.pack import aggregate, bucket_of, cut
-from joinfold.operators.timeline import END
+from joinfold.operators.timeline import END, Time
 from joinfold.window import Continuous, Rows
 
 ARRIVALS = 1000  # entries of input i are stored under i, its arrivals under ARRIVALS + i
@@ -52,6 +54,7 @@ class ArrivalFold(Fold):
         accepted = []
         self.rows_read = [0] * self.layout.streams
         seen: list[tuple[int, int]] = []
+        pulses: list[Pulsed] = []
         for batch, facts in [decode(blob) for blob in blobs]:
             place = facts["place"]
             times = batch.column("cell").to_numpy()
@@ -60,6 +63,7 @@ class ArrivalFold(Fold):
                 self.rows_read[place] += facts["rows"]
                 if facts["largest_us"] is not None:
                     seen.append((place, facts["largest_us"]))
+                    pulses.append((place, facts["rows"], facts["largest_us"], facts["glimpse"]))
                 if self.is_first:
                     kept = batch.column("keep").to_numpy(zero_copy_only=False)
                     self.moment.late[place] += int(np.count_nonzero(kept & ~in_time)) + facts["timeless"]
@@ -68,6 +72,7 @@ class ArrivalFold(Fold):
                 accepted.append((place + (ARRIVALS if "arrivals" in facts else 0), stored))
         for place, largest_us in seen:
             self.moment.clock.see(place, largest_us)
+        self.observed.see(pulses)
         for place, batch in accepted:
             self.add(place, batch)
         return accepted
@@ -82,7 +87,7 @@ class ArrivalFold(Fold):
         for at, name in enumerate(zip(batch.column("batch").to_pylist(), batch.column("row").to_pylist(), strict=True)):
             found.setdefault(name, []).append(at)
         for name, places in found.items():
-            self.rows[name] = (place, entries.part(np.array(places)))
+            self.rows[name] = (place, entries.take(np.array(places)))
 
     def renew(self, keep_labels: bool = False) -> None:
         """Makes what is live anew from the rows that wait and those that are inside."""
@@ -93,14 +98,7 @@ class ArrivalFold(Fold):
             self.rows |= {name: (place, row) for name, row in zip(names, waiting, strict=True)}
             rows = self.live.vocabulary.adopt(old.vocabulary, place, [row for _, row in self.inside[place]])
             self.inside[place] = deque(zip((mark for mark, _ in self.inside[place]), rows, strict=True))
-        applied = self.moment.applied
-        try:
-            for place, inside in enumerate(self.inside):
-                for _, row in inside:
-                    assert applied is not None
-                    self._enter(place, row, applied)
-        except GapUsedUp:
-            self.renew(keep_labels=True)
+        self._let_all_in()
         self.live.remember_given()
 
     def resume(self) -> None:
@@ -118,7 +116,8 @@ class ArrivalFold(Fold):
         for mark, place, row in sorted(stored, key=lambda item: item[0]):
             assert applied is not None
             if not self._is_gone(place, mark, applied):
-                self._let_in(place, mark, row, applied)
+                self.inside[place].append((mark, row))
+        self._let_all_in()
 
     def _numbers_before(self, answered: int | None) -> dict[tuple[int, int], int]:
         """The numbers of rows that were answered, as far as they may be inside; their times are remembered."""
@@ -198,18 +197,31 @@ class ArrivalFold(Fold):
         except GapUsedUp:
             self.renew(keep_labels=True)
 
-    def _enter(self, place: int, row: Entries, ts: int) -> None:
-        self.live.windows.enter(place, row, self._leave(place, self._time(row)), ts)
+    def _let_all_in(self) -> None:
+        """All that are inside enter windows that are empty."""
+        try:
+            for place, inside in enumerate(self.inside):
+                if inside:
+                    assert self.moment.applied is not None
+                    self._enter(place, joined([row for _, row in inside]), self.moment.applied)
+        except GapUsedUp:
+            self.renew(keep_labels=True)
+
+    def _enter(self, place: int, rows: Entries, ts: int) -> None:
+        self.live.windows.enter(place, rows, self._leave(place, rows.cells), ts)
 
     def _let_out(self, ts: int) -> None:
         for place, inside in enumerate(self.inside):
+            gone = []
             while inside and self._is_gone(place, inside[0][0], ts):
-                self.live.windows.leave(place, inside.popleft()[1], ts)
+                gone.append(inside.popleft()[1])
+            if gone:
+                self.live.windows.leave(place, gone[0] if len(gone) == 1 else joined(gone), ts)
 
-    def _leave(self, place: int, ts: int) -> int:
-        """The first time of an arrival that no longer sees the row."""
+    def _leave(self, place: int, ts: Time) -> Time:
+        """The first time of an arrival that no longer sees a row."""
         window = self.layout.timeline.windows[place]
-        return ts + window.size_us + 1 if isinstance(window, Continuous) else END
+        return ts + window.size_us + 1 if isinstance(window, Continuous) else ts * 0 + END
 
     def _is_gone(self, place: int, mark: int, now: int) -> bool:
         """Whether a row of this time, or of this number, is no longer seen."""
@@ -238,6 +250,9 @@ def pack_arrivals(
     row_of = np.cumsum(first) - 1
     token = int.from_bytes(os.urandom(7), "little")
     entries = aggregate(layout.inputs[place], rows.batch.take(pa.array(chosen)), rows.cells[chosen], single=True)
+    largest_us = rows.largest_us
+    is_seen = is_looked_at(rows.rows, largest_us)
+    glimpse = glimpse_of(layout.inputs[place], rows.rows, rows.ts, entries) if is_seen else None
     entries = entries.append_column("batch", pa.array(np.full(len(chosen), token)))
     entries = entries.append_column("row", pa.array(row_of[chosen]))
     arrived = int(np.count_nonzero(first))
@@ -248,7 +263,13 @@ def pack_arrivals(
         "keep": pa.array(rows.kept[first]),
     }
     columns |= {name: rows.batch.column(name).filter(pa.array(first)) for name in order_names(batch)}
-    facts = {"place": place, "rows": rows.rows, "largest_us": rows.largest_us, "timeless": rows.timeless}
+    facts: dict[str, Any] = {
+        "place": place,
+        "rows": rows.rows,
+        "largest_us": largest_us,
+        "timeless": rows.timeless,
+        "glimpse": None if glimpse is None else glimpse.text(),
+    }
     arrivals = encode(pa.RecordBatch.from_pydict(columns), facts | {"arrivals": True})
     is_replicated = layout.is_replicated(place)
     bucket = np.zeros(len(chosen), np.int64) if is_replicated else bucket_of(layout, place, entries, len(labels))

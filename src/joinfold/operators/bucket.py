@@ -17,6 +17,7 @@ from joinfold.operators.codec import decode
 from joinfold.operators.compaction import added_up, latest
 from joinfold.operators.entries import Integers
 from joinfold.operators.layout import FoldLayout
+from joinfold.operators.observed import Observed, Pulsed
 from joinfold.operators.timeline import BEGINNING, Clock, Occupancy
 from joinfold.operators.window_ids import WindowIds
 
@@ -79,6 +80,7 @@ class Bucket(ABC):
         self.moment = Moment.beginning(layout.streams)
         self.rows_read = [0] * layout.streams  # of the last micro-batch, in all buckets together
         self.touched_before = 0  # by structures that were made anew since
+        self.observed = Observed(layout.timeline.windows)
 
     @property
     def is_first(self) -> bool:
@@ -144,9 +146,12 @@ class Bucket(ABC):
             if self.is_first:  # every bucket knows of these rows; one counts them
                 self.moment.late[feed] += pulse["timeless"]
                 self.moment.late[feed] += int(counts[~self.in_time(feed, keyless, watermark)].sum())
+        pulses: list[Pulsed] = []
         for _, pulse in decoded:
             if pulse.get("largest_us") is not None:
                 self.moment.clock.see(pulse["feed"], pulse["largest_us"])
+                pulses.append((pulse["feed"], pulse["rows"], pulse["largest_us"], pulse["glimpse"]))
+        self.observed.see(pulses)
         for place, batch in accepted:
             self.receive(place, batch)
         return accepted

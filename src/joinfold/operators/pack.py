@@ -3,7 +3,7 @@
 Rows of one cell, key and group become one entry with their sums. What leaves is one blob per bucket: the bucket's
 entries and, for every bucket alike, the *pulse* of these rows: the largest event time, the cells that have a row,
 filtered or not, and how many rows of each cell pass the filters but have a NULL in their key. The pulse lets every
-bucket find the same watermark and the same instants by itself.
+bucket find the same watermark and the same instants by itself. It also has a *glimpse* of what the rows are like.
 
 A stream that is joined with relations comes with a row for each match. Rows of the stream are counted where they are
 ``first``, and only what ``matches`` makes entries. These do not tell how many rows came, so the pulse counts all rows:
@@ -27,6 +27,7 @@ from joinfold.algebra import Monomial
 from joinfold.kernels import double_double
 from joinfold.kernels.grouping import count, group_rows, sum_dds, sum_ints
 from joinfold.operators.codec import encode
+from joinfold.operators.glimpse import Glimpse, glimpse_of, is_looked_at
 from joinfold.operators.layout import LIMB_BITS, Extreme, Factor, FoldLayout, InputLayout, IntegerSum
 from joinfold.operators.ordering import order_names
 from joinfold.operators.timeline import NEVER
@@ -50,6 +51,7 @@ class Pulse:
     keyless_counts: Integers
     timeless: int
     has_matches: bool
+    glimpse: Glimpse | None
 
     def facts(self) -> dict[str, Any]:
         """The pulse as it travels beside the entries of a blob."""
@@ -62,6 +64,7 @@ class Pulse:
             "keyless_counts": self.keyless_counts.tolist(),
             "timeless": self.timeless,
             "counts_entries": not self.has_matches,
+            "glimpse": None if self.glimpse is None else self.glimpse.text(),
         }
 
 
@@ -146,21 +149,33 @@ def pack_rows(layout: FoldLayout, stream: int, rows: Cut, by_row: bool = False) 
     in_window = rows.accepted | layout.timeline.on_trigger  # ON TRIGGER rows before a mark can be late too
     keyless_cells, keyless_counts = np.unique(rows.cells[rows.uncounted & in_window], return_counts=True)
     occupied = distinct_values(rows.cells[rows.accepted & (not layout.timeline.on_trigger and not is_counted)])
-    has_matches = rows.matches is not None
-    pulse = Pulse(
-        stream, rows.rows, rows.largest_us, occupied, keyless_cells, keyless_counts, rows.timeless, has_matches
-    )
     chosen = rows.accepted if is_partitioned else rows.chosen  # what is not in the view drives rows out of it
     everything = bool(chosen.all())
     batch = rows.batch if everything else rows.batch.filter(pa.array(chosen))
     cells = rows.cells if everything else rows.cells[chosen]
     entries = aggregate(layout.input_of(stream), batch, cells, single=by_row or is_counted or is_partitioned)
+    made = entries
     if is_partitioned:
         counts = rows.chosen[chosen].astype(np.int64)
+        made = entries.filter(pa.array(counts > 0))
         entries = entries.set_column(entries.schema.get_field_index("i0"), "i0", pa.array(counts))
         entries = entries.append_column("row", pa.array(_row_names(rows)[chosen]))
     for name in order_names(batch) if is_counted or is_partitioned else ():
         entries = entries.append_column(name, batch.column(name))
+    largest_us = rows.largest_us
+    is_seen = is_looked_at(rows.rows, largest_us)
+    glimpse = glimpse_of(layout.input_of(stream), rows.rows, rows.ts, made) if is_seen else None
+    pulse = Pulse(
+        stream,
+        rows.rows,
+        largest_us,
+        occupied,
+        keyless_cells,
+        keyless_counts,
+        rows.timeless,
+        rows.matches is not None,
+        glimpse,
+    )
     return entries, pulse
 
 

@@ -60,10 +60,11 @@ def identity_codes(column: pa.Array) -> list[Codes]:
 
 def stable_hash(columns: list[pa.Array]) -> NDArray[np.uint64]:
     """A hash of rows that does not depend on the batch, the process or the machine; NULLs have equal hashes."""
-    return mix(np.stack([_stable_codes(column) for column in columns]))
+    return mix(np.stack([stable_codes(column) for column in columns]))
 
 
-def _stable_codes(column: pa.Array) -> Codes:
+def stable_codes(column: pa.Array) -> Codes:
+    """Codes that are equal for equal values, in every batch and process; for texts those of a hash."""
     values = integers(column)
     if values is not None:
         return values

@@ -1,0 +1,154 @@
+"""What users say of their streams, and what follows from it for a query.
+
+A stream's rate and its different keys are said once, where it is registered. Keys are a number, whatever the stream is
+joined by, or a number of different values for each column: these serve every query that joins or groups by the columns.
+A query may say otherwise for its own inputs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import isfinite, prod
+
+from joinfold.errors import UsageError, suggestion
+from joinfold.logical.expressions import Cast, Column, Expression
+from joinfold.names import find_name
+from joinfold.operators.layout import FoldLayout
+from joinfold.planner.plan import Frame, PhysicalPlan
+from joinfold.planner.statistics import Statistics, StreamStatistics
+from joinfold.types import Schema
+
+Keys = float | Mapping[str, float]  # in all, or different values of each column
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What is said of a stream; None and no column where nothing is."""
+
+    rate: float | None = None
+    keys: float | None = None
+    groups: float | None = None
+    columns: Mapping[str, float] = field(default_factory=dict)
+
+    def over(self, other: "Declared") -> "Declared":
+        """This, with what it leaves open from another; keys that are said in all stand above those of columns."""
+        rate, keys, groups = (
+            theirs if mine is None else mine
+            for mine, theirs in ((self.rate, other.rate), (self.keys, other.keys), (self.groups, other.groups))
+        )
+        return Declared(rate, keys, groups, {**other.columns, **self.columns})
+
+
+NOTHING = Declared()
+
+
+def declared_stream(name: str, schema: Schema, rate: float | None, keys: Keys | None) -> Declared:
+    """What is said where a stream is registered; raises `UsageError` for what cannot be."""
+    rate = None if rate is None else checked_rate(rate, f"the rate of stream '{name}'")
+    if not isinstance(keys, Mapping):
+        return Declared(rate, None if keys is None else checked_count(keys, f"the keys of stream '{name}'"))
+    columns = {}
+    for column, number in keys.items():
+        found = find_name(column, schema.names)
+        if len(found) != 1:
+            near = suggestion(column, schema.names)
+            hint = f"did you mean '{near}'? It has" if near else "it has"
+            raise UsageError(f"stream '{name}' has no column '{column}'", f"{hint}: {', '.join(schema.names)}.")
+        columns[found[0]] = checked_count(number, f"the different values of '{found[0]}' in stream '{name}'")
+    return Declared(rate, columns=columns)
+
+
+def checked_rate(value: object, what: str) -> float:
+    """A number of rows for a second."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value <= 0:
+        raise UsageError(f"{what} cannot be {value!r}", "give the rows for a second of its time: a number above 0.")
+    return float(value)
+
+
+def checked_count(value: object, what: str) -> float:
+    """A number of different values."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value < 1:
+        raise UsageError(f"{what} cannot be {value!r}", "give how many there are: a number from 1 on.")
+    return float(value)
+
+
+def layout_of(plan: PhysicalPlan, stream: int) -> FoldLayout:
+    """The fold, or the stage before it, that gets the entries of a stream."""
+    return next(layout for layout in plan.folds if stream in layout.feeds and not layout.is_numbering)
+
+
+def assumed_statistics(plan: PhysicalPlan) -> Statistics:
+    """What the query alone tells of its streams: whether they have keys and groups, and whether these are the same."""
+    streams = tuple(_Roles.of(plan, stream).assumed() for stream in range(len(plan.frames)))
+    combining = plan.layout.combining
+    return Statistics(streams) if combining.ranges or combining.conditions else Statistics(streams, selectivity=1.0)
+
+
+def with_declared(known: Statistics, plan: PhysicalPlan, declared: Mapping[int, Declared]) -> Statistics:
+    """What is known, with what is said of some streams in its place."""
+    for stream, said in declared.items():
+        known = known.with_stream(stream, _Roles.of(plan, stream).declared(known.streams[stream], said))
+    return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Roles:
+    """What the keys, the groups and all that tells entries apart are made of, and the input they are of."""
+
+    alias: str
+    keys: frozenset[Expression]
+    groups: frozenset[Expression]
+    identity: frozenset[Expression]
+
+    @classmethod
+    def of(cls, plan: PhysicalPlan, stream: int) -> "_Roles":
+        frame, side = plan.frames[stream], layout_of(plan, stream).input_of(stream)
+        made_of = (_expressions(frame, names) for names in (side.keys, side.groups, side.identity))
+        return cls(frame.input.alias, *made_of)
+
+    def assumed(self) -> StreamStatistics:
+        usual = StreamStatistics()
+        keys = usual.keys if self.keys else 1.0
+        groups = keys if self.groups == self.keys else usual.groups if self.groups else 1.0
+        return replace(usual, keys=keys, groups=groups, entries=self._entries(keys, groups))
+
+    def declared(self, known: StreamStatistics, said: Declared) -> StreamStatistics:
+        keys, groups = self._count(self.keys, said.keys, said), self._count(self.groups, said.groups, said)
+        if self.keys == self.groups:
+            keys, groups = keys or groups, groups or keys
+        if said.rate is not None:
+            known = replace(known, rate=said.rate, origin="declared")
+        if keys is None and groups is None:
+            return known
+        keys, groups = keys or known.keys, groups or known.groups
+        entries, skew = self._entries(keys, groups, known.entries, said), min(known.skew, keys)
+        return replace(known, keys=keys, groups=groups, entries=entries, skew=skew, origin="declared")
+
+    def _entries(
+        self, keys: float, groups: float, known: float | None = None, said: Declared = NOTHING
+    ) -> float | None:
+        """How many different entries there are, as far as keys and groups, or single columns, tell."""
+        if self.identity == self.keys or self.identity == self.groups:
+            return keys if self.identity == self.keys else groups
+        found = self._count(self.identity, None, said) or known
+        if found is None:
+            return None
+        most = keys * groups if self.identity == self.keys | self.groups else found
+        return max(min(found, most), keys, groups)
+
+    def _count(self, of: frozenset[Expression], number: float | None, said: Declared) -> float | None:
+        """How many different values there are, if that is said; of nothing there is one, which need not be said."""
+        if not of or number is not None:
+            return number if of else None
+        own = [part.name for part in of if isinstance(part, Column) and part.input == self.alias]
+        is_said = len(own) == len(of) and all(name in said.columns for name in own)
+        return prod(said.columns[name] for name in own) if is_said else None
+
+
+def _expressions(frame: Frame, names: tuple[str, ...]) -> frozenset[Expression]:
+    """What columns of a frame are made of; a conversion to another type does not count."""
+    columns = dict(frame.columns)
+    return frozenset(_unconverted(columns[name]) for name in names)
+
+
+def _unconverted(expression: Expression) -> Expression:
+    return expression.argument if isinstance(expression, Cast) else expression
