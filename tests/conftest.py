@@ -1,4 +1,4 @@
-"""Hypothesis profiles, and one Spark session for the whole run."""
+"""Hypothesis profiles, one Spark session for the whole run, and a cache that is empty: no machine is calibrated."""
 
 import os
 from collections.abc import Iterator
@@ -31,6 +31,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.as_posix().endswith(SLOW):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def empty_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Plans are chosen by the shipped prices, also by the processes that tests start."""
+    from joinfold.planner.cost.weights import usual_weights
+
+    usual_weights.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture(scope="session")

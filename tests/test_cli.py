@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,7 +91,7 @@ def test_explain_prints_json(run: Run) -> None:
             {"name": "n", "type": "BIGINT"},
         ],
         "warnings": [],
-        "tree": query.explain(),
+        "tree": query.explain("logical"),
     }
 
 
@@ -102,6 +103,56 @@ def test_explain_shows_how_a_query_runs(run: Run) -> None:
     refused = run("explain", REFUSED, STREAM, "--stage=physical")
     assert (refused.status, refused.output) == (2, "")
     assert refused.error.startswith("QueryError: no engine runs the last rows of each key EMIT ON ARRIVAL yet\n")
+
+
+def test_explain_shows_costs(run: Run, tmp_path: Path) -> None:
+    result = run("explain", QUERY, STREAM, "--stage=cost")
+    session = Session()
+    session.stream("A", "location STRING, ts TIMESTAMP, celsius DOUBLE", time="ts")
+    query = session.sql(QUERY)
+    assert result == (0, query.explain("cost") + "\n", "")
+    page = tmp_path / "page.html"
+    assert run("explain", QUERY, STREAM, f"--html={page}") == (0, f"{page}\n", "")
+    assert page.read_text(encoding="utf-8") == query.explain(format="html")
+    refused = run("explain", REFUSED, STREAM, f"--html={tmp_path / 'no.html'}")
+    assert refused.status == 2 and not (tmp_path / "no.html").exists()
+
+
+def test_a_plan_that_cannot_keep_up_warns_on_standard_error(run: Run) -> None:
+    text = QUERY + " OPTION (rate = 'A 10000000000')"
+    warned = run("explain", text, STREAM, "--stage=cost")
+    assert warned.error.startswith("Warning: the query cannot keep up") and "Warning" not in warned.output
+    assert run("explain", text, STREAM, "--stage=physical").error == ""
+
+
+def write_readings(path: Path, rows: int = 3000) -> pa.Table:
+    times = pa.array([datetime(2025, 6, 1, tzinfo=UTC) + timedelta(seconds=second) for second in range(rows)])
+    table = pa.table({"location": [f"room {n % 20}" for n in range(rows)], "ts": times, "celsius": [20.5] * rows})
+    parquet.write_table(table, path)
+    return table
+
+
+def test_explain_takes_rows_from_parquet_where_costs_are_asked_for(run: Run, tmp_path: Path) -> None:
+    session = Session()
+    session.stream("A", write_readings(tmp_path / "a.parquet"), time="ts")
+    result = run("explain", QUERY, f"--stream=A={tmp_path / 'a.parquet'}", "--stage=cost")
+    assert result.output == session.sql(QUERY).explain() + "\n"
+
+
+def test_explain_measures(run: Run, tmp_path: Path) -> None:
+    write_readings(tmp_path / "a.parquet")
+    (tmp_path / "parts").mkdir()
+    table = write_readings(tmp_path / "parts" / "1.parquet")
+    parquet.write_table(table, tmp_path / "parts" / "2.parquet", use_deprecated_int96_timestamps=True)
+    printed = run("explain", QUERY, f"--stream=A={tmp_path / 'a.parquet'}", "--analyze")
+    assert (printed.status, printed.error) == (0, "")
+    title = "Costs for a second of stream: 3,000 rows of 3,000 s of stream, in one process without Spark\n"
+    assert printed.output.startswith(title) and "  CPU of FOLD  " in printed.output
+    folder = run("explain", QUERY, f"--stream=A={tmp_path / 'parts'}", "--analyze", "--json")
+    facts = json.loads(folder.output)
+    assert (facts["rows"], facts["stream_seconds"], facts["warnings"]) == (6000, 2999.0, [])
+    measured = {row["what"]: row["measured"] for row in facts["streams"]}
+    assert measured["A: groups in a window"] == 20
 
 
 def test_explain_draws_windows(run: Run) -> None:
@@ -119,7 +170,7 @@ def test_warnings_are_on_standard_error(run: Run, tmp_path: Path) -> None:
     session.stream("A", "location STRING, ts TIMESTAMP, celsius DOUBLE", time="ts")
     query = session.sql(text)
     warning = f"Warning: {query.warnings[0]}\n"
-    tree = query.explain().removeprefix(warning) + "\n"
+    tree = query.explain("logical").removeprefix(warning) + "\n"
     assert run("explain", text, STREAM) == (0, tree, warning)
     printed = run("explain", text, STREAM, "--json")
     assert (json.loads(printed.output)["warnings"], printed.error) == (list(query.warnings), warning)
@@ -209,6 +260,23 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     "two stages": (
         ["explain", QUERY, STREAM, "--windows", "--stage=physical"],
         "UsageError: --windows is --stage windows\nHint: give one of them.\n",
+    ),
+    "two pages": (
+        ["explain", QUERY, STREAM, "--html=page.html", "--analyze"],
+        "UsageError: --stage, --html and --analyze show different things\nHint: give one of them.\n",
+    ),
+    "a page as JSON": (
+        ["explain", QUERY, STREAM, "--html=page.html", "--json"],
+        "UsageError: --html writes a page and --json prints JSON\nHint: give one of them.\n",
+    ),
+    "a page where none can be": (
+        ["explain", QUERY, STREAM, "--html=/nowhere/page.html"],
+        "UsageError: cannot write '/nowhere/page.html': No such file or directory\n",
+    ),
+    "nothing to measure": (
+        ["explain", QUERY, STREAM, "--analyze"],
+        "UsageError: --analyze runs the query, and 'A' is given by its schema alone\n"
+        "Hint: give a Parquet file or folder: A=PATH.\n",
     ),
     "unknown sink": (
         ["run", QUERY, "--stream=A=rate:1", "--sink=kafka"],

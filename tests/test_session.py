@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from joinfold import JoinfoldError, QueryError, Session, UsageError
-from joinfold.session import schema_of
+from joinfold.session import SAMPLED_ROWS, schema_of
 from joinfold.types import Schema
 
 READINGS = "location STRING, ts TIMESTAMP, celsius DOUBLE"
@@ -25,7 +25,7 @@ def test_a_stream_without_a_time_column_takes_the_time_of_arrival() -> None:
     session.stream("s", "k INT")
     query = session.sql("SELECT COUNT(*) FROM s [10 MINUTE]")
     assert query.logical.inputs[0].source.time is None
-    assert "time of arrival" in query.explain()
+    assert "time of arrival" in query.explain("logical")
 
 
 def test_a_stream_with_a_clock_of_its_own() -> None:
@@ -214,7 +214,65 @@ def test_explain_knows_its_stages() -> None:
     session = Session()
     session.stream("s", READINGS, time="ts")
     query = session.sql("SELECT COUNT(*) FROM s [1 HOUR]")
-    assert query.explain() == query.explain(stage="logical")
+    assert query.explain() == query.explain(stage="cost")
     assert repr(query) == "<joinfold.Query SELECT COUNT(*) FROM s [RANGE 1 HOUR]>"
     with pytest.raises(UsageError, match="unknown stage 'logic'"):
         query.explain(stage="logic")
+
+
+def test_explain_as_a_page() -> None:
+    session = Session()
+    session.stream("s", READINGS, time="ts")
+    query = session.sql("SELECT COUNT(*) FROM s [1 MINUTE SLIDE 1 HOUR] WHERE s.celsius < 5")
+    page = query.explain(format="html")
+    assert "s.celsius &lt; 5" in page and "Warning: the window of" in page
+    assert "Warning" not in query.explain(format="html", warn=False)
+    with pytest.raises(UsageError, match="unknown format 'pdf'"):
+        query.explain(format="pdf")
+    with pytest.raises(UsageError, match="no page for the stage 'logical'"):
+        query.explain("logical", format="html")
+
+
+def test_a_plan_that_cannot_keep_up_warns_where_costs_are_shown() -> None:
+    session = Session()
+    session.stream("s", READINGS, time="ts", rate=1e10)
+    query = session.sql("SELECT COUNT(*) FROM s [1 HOUR]")
+    (warning,) = query.plan_warnings
+    assert warning.startswith("the query cannot keep up with its streams")
+    assert query.explain().startswith(f"Warning: {warning}\nSELECT in Spark")
+    assert warning in query.explain(format="html")
+    assert not any("Warning" in query.explain(stage) for stage in ("physical", "logical", "windows"))
+
+
+def test_analyze_runs_what_the_session_has() -> None:
+    session = Session()
+    session.stream("s", READINGS, time="ts")
+    query = session.sql("SELECT COUNT(*) FROM s [1 HOUR]")
+    with pytest.raises(UsageError, match="only Arrow tables run in process"):
+        query.analyze()
+
+
+def test_a_dataframe_is_looked_at_only_where_plans_have_rivals() -> None:
+    rows = pa.table({"k": [1, 2, 3], "v": [1, 2, 3], "ts": pa.array([0, 10, 20], pa.timestamp("us", "UTC"))})
+    session, jobs = Session(), []
+
+    class Frame:
+        isStreaming = False  # noqa: N815
+
+        def limit(self, count: int) -> "Frame":
+            jobs.append(count)
+            return self
+
+        def toArrow(self) -> pa.Table:  # noqa: N802
+            return rows
+
+    for name in ("a", "b"):
+        session.stream(name, "k INT, v INT, ts TIMESTAMP", time="ts")
+        session._data[name] = Frame()  # a DataFrame, without a JVM
+    joined = "SELECT COUNT(*) AS n FROM a [1 HOUR SLIDE 1 HOUR], b [1 HOUR SLIDE 1 HOUR] WHERE a.k = b.k"
+    assert session.sql(joined).statistics.streams[0].origin == "assumed"
+    assert jobs == []
+    assert session.sql(f"{joined} AND a.v < b.v").statistics.streams[0].origin == "sampled"
+    assert jobs == [SAMPLED_ROWS] * 2
+    Frame.isStreaming = True
+    assert session.sql(f"{joined} AND a.v < b.v").statistics.streams[0].origin == "assumed"

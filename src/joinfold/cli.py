@@ -5,7 +5,6 @@ message and no traceback.
 """
 
 import json
-import os
 import sys
 import time as clock
 from collections.abc import Callable
@@ -18,10 +17,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from joinfold.errors import EvaluationError, JoinfoldError, RunError, UsageError
-from joinfold.live.columns import default_time, parquet_schema
+from joinfold.live.inputs import refuse_schemas, register
 from joinfold.planner.forcing import Plan
 from joinfold.session import Session, schema_of
-from joinfold.types import Schema
 from joinfold.workloads import PRESETS, WORKLOADS
 from joinfold.workloads import generate as generate_workload
 
@@ -70,7 +68,7 @@ def explain(
         typer.Option(
             "--stream",
             help="NAME=SCHEMA or NAME=PATH: columns as text ('A=location STRING, ts TIMESTAMP') or a Parquet file "
-            "or folder to take them from. Repeatable.",
+            "or folder to take them from, and its rows where costs are asked for. Repeatable.",
         ),
     ] = None,
     table: Annotated[list[str] | None, typer.Option("--table", help="The same for a relation. Repeatable.")] = None,
@@ -83,37 +81,52 @@ def explain(
         typer.Option(
             "--stage",
             help="What to show: logical, what it means (unless given); windows, when it is answered over what; "
-            "physical, how it runs.",
+            "physical, how it runs; cost, what that costs and what else could be.",
         ),
     ] = None,
     windows: Annotated[
         bool, typer.Option("--windows", help="Draw windows, sub-windows and instants: the same as --stage windows.")
     ] = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write a page with costs and other plans to this file.")
+    ] = None,
+    analyze: Annotated[
+        bool, typer.Option("--analyze", help="Run it on Parquet files, without Spark: costs measured and estimated.")
+    ] = False,
     plan: Annotated[str | None, typer.Option("--plan", help=PLAN_HELP)] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print canonical SQL, schema and tree as JSON.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print canonical SQL, schema and tree, or measured costs, as JSON.")
+    ] = False,
 ) -> None:
-    """Show what a query means, as a small tree."""
+    """Show what a query means, how it runs, and what that costs."""
     if windows and stage is not None:
         raise UsageError("--windows is --stage windows", "give one of them.")
-    session = Session()
-    times = dict(_assignment(entry, "--time") for entry in time or [])
-    for entry in stream or []:
-        name, schema = _named_schema(entry, "--stream")
-        session.stream(name, schema, time=times.pop(name, None) or default_time(schema))
-    for entry in table or []:
-        session.table(*_named_schema(entry, "--table"))
-    if times:
-        raise UsageError(f"--time names '{next(iter(times))}', which is not a stream", "give it with --stream.")
+    if (stage is not None or windows) + (html is not None) + analyze > 1:
+        raise UsageError("--stage, --html and --analyze show different things", "give one of them.")
+    if html is not None and as_json:
+        raise UsageError("--html writes a page and --json prints JSON", "give one of them.")
+    stage = "windows" if windows else stage or ("logical" if html is None and not analyze else "cost")
+    session, streams, tables = Session(), _assignments(stream, "--stream"), _assignments(table, "--table")
+    if analyze:
+        refuse_schemas((*streams.items(), *tables.items()))
+    register(session, streams, tables, _assignments(time, "--time"), with_rows=stage == "cost")
     bound = session.sql(_query_text(query), None if plan is None else Plan.parse(plan))
-    shown = bound.explain("windows" if windows else stage or "logical", warn=False)
-    for warning in bound.warnings:
-        print_error(f"Warning: {warning}")
-    if as_json:
-        columns = [{"name": field.name, "type": str(field.type)} for field in bound.schema]
-        facts = {"sql": bound.to_sql(), "schema": columns, "warnings": bound.warnings, "tree": shown}
-        print_line(json.dumps(facts, indent=2))
+    warnings = [*bound.warnings, *(bound.plan_warnings if stage == "cost" else ())]
+    if analyze:
+        names = {input_.source.name for input_ in bound.logical.streams}
+        with _ProgressBar("running the query", sum(session.rows(name).num_rows for name in names)) as advance:
+            analysis = bound.analyze(progress=advance)
+        shown, facts = str(analysis), {"sql": bound.to_sql(), "warnings": warnings, **analysis.to_dict()}
+    elif html is not None:
+        _write_text(html, bound.explain(format="html"))
+        shown, facts = str(html), {}
     else:
-        print_line(shown)
+        shown = bound.explain(stage, warn=False)
+        columns = [{"name": field.name, "type": str(field.type)} for field in bound.schema]
+        facts = {"sql": bound.to_sql(), "schema": columns, "warnings": warnings, "tree": shown}
+    for warning in warnings:
+        print_error(f"Warning: {warning}")
+    print_line(json.dumps(facts, indent=2) if as_json else shown)
 
 
 @app.command()
@@ -145,19 +158,25 @@ def generate(
 
 @app.command()
 def bench(
-    full: Annotated[bool, typer.Option("--full/--quick", help="Add Spark on R1 and the sweeps.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full/--quick", help="Add Spark on R1 and the sweeps; with --planner, plans on Spark.")
+    ] = False,
     methods: Annotated[
         bool, typer.Option("--methods", help="Measure joinfold's methods and structures instead, without Spark.")
     ] = False,
     joins: Annotated[bool, typer.Option("--joins", help="Measure joins of three streams instead.")] = False,
     windows: Annotated[bool, typer.Option("--windows", help="Measure windows that are not alike instead.")] = False,
+    planner: Annotated[
+        bool,
+        typer.Option("--planner", help="Measure whether the plans that are chosen by cost are the fastest instead."),
+    ] = False,
     output: Annotated[
         Path,
         typer.Option(
             "--output",
             "-o",
             help="Where results.json and rates.svg go, or results-methods.json, results-joins.json, "
-            "results-windows.json.",
+            "results-windows.json, results-planner.json.",
         ),
     ] = Path("bench-results"),
     repeats: Annotated[
@@ -176,13 +195,14 @@ def bench(
     """Measure joinfold side by side with other engines, on the same data and with equal answers."""
     from joinfold import benchmark  # it loads Spark
 
-    if methods and (full or cap is not None):
-        raise UsageError("--methods runs no engine but joinfold, and --full and --cap are about the others")
-    if joins and (full or methods):
-        raise UsageError("--joins measures something else than --full and --methods", "give one of them.")
-    if windows and (full or methods or joins or cap is not None):
-        hint = "give one of them; --windows stops no engine, so it has no --cap."
-        raise UsageError("--windows measures something else than --full, --methods and --joins", hint)
+    wanted = {"--methods": methods, "--joins": joins, "--windows": windows, "--planner": planner}
+    special = [name for name, is_wanted in wanted.items() if is_wanted]
+    if len(special) > 1:
+        raise UsageError(f"{' and '.join(special)} measure different things", "give one of them.")
+    if full and special and not planner:
+        raise UsageError(f"{special[0]} measures something else than --full", "give one of them.")
+    if cap is not None and special and not joins:
+        raise UsageError(f"{special[0]} stops no engine, so it has no --cap", "leave it out.")
     benchmark.prepare_output(output)
     began = clock.monotonic()
 
@@ -205,6 +225,12 @@ def bench(
             written = (benchmark.write_windows(of_windows, output),)
             printed, as_json = benchmark.window_tables(of_windows), benchmark.windows_json(of_windows)
             different = f"not equal: {'; '.join(of_windows.wrong)}" if of_windows.wrong else None
+        elif planner:
+            of_plans = benchmark.run_planner(say, on_spark=Session() if full else None)
+            written = (benchmark.write_planner(of_plans, output),)
+            printed, as_json = benchmark.planner_tables(of_plans), benchmark.planner_json(of_plans)
+            differences = of_plans.on_spark.differences
+            different = f"not equal: {'; '.join(differences)}" if differences else None
         else:
             settings = benchmark.Settings(full=full, repeats=repeats, cap_seconds=cap or (300.0 if full else 60.0))
             settings = replace(settings, r1=replace(settings.r1, seconds=seconds))
@@ -225,6 +251,25 @@ def bench(
     if different is not None:
         print_error(different)
         raise typer.Exit(1)
+
+
+@app.command()
+def calibrate(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the weights as JSON.")] = False,
+) -> None:
+    """Measure what operations cost on this machine, so that plans are chosen by its prices; takes about two minutes."""
+    from joinfold import benchmark  # it loads Spark
+
+    with _ProgressBar("calibrating", len(list(benchmark.calibration_trials()))) as advance:
+        found = benchmark.calibrate(Session().spark, advance)
+    path = found.weights.save()
+    if as_json:
+        print_line(
+            json.dumps({"file": str(path), "error": found.error, "seconds": dict(found.weights.seconds)}, indent=1)
+        )
+        return
+    print_line(f"{path}: the prices of {len(found.weights.seconds)} operations, by {len(found.bills)} runs")
+    print_line(f"estimates of half of them are within {found.error:.0%} of what was measured")
 
 
 @app.command()
@@ -355,14 +400,11 @@ def _assignments(entries: list[str] | None, option: str) -> dict[str, str]:
     return dict(_assignment(entry, option) for entry in entries or [])
 
 
-def _named_schema(entry: str, option: str) -> tuple[str, Schema]:
-    name, value = _assignment(entry, option)
-    if os.path.exists(value):  # os.path takes texts of any length, Path refuses long ones
-        return name, parquet_schema(value)
-    if " " not in value:
-        hint = "a schema is written 'location STRING, ts TIMESTAMP'."
-        raise UsageError(f"'{value}' is neither a file nor a schema", hint)
-    return name, schema_of(value)
+def _write_text(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write '{path}': {error.strerror}") from error
 
 
 def _parameter(entry: str) -> tuple[str, Any]:

@@ -1,23 +1,31 @@
 """`Query`: a question to a session, bound when it is first looked at."""
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
 from joinfold.dialect import ParsedQuery, bind
 from joinfold.errors import UsageError
-from joinfold.inprocess import InProcessRun, run_in_process
+from joinfold.inprocess import InProcessRun, run_in_process, sampled_statistics
+from joinfold.inprocess.analysis import Analysis, analyze
 from joinfold.logical.cautions import warnings_of
 from joinfold.logical.drawing import window_drawing
 from joinfold.logical.query import LogicalQuery, Source
 from joinfold.logical.sql import query_text
 from joinfold.logical.tree import query_tree
+from joinfold.operators.choice import FoldChoice
+from joinfold.planner.cost.weights import usual_weights
+from joinfold.planner.costs import cost_text
+from joinfold.planner.costs_page import cost_page
+from joinfold.planner.declaring import Declared, with_declared
+from joinfold.planner.estimating import Setting, estimate
 from joinfold.planner.explain import plan_tree
 from joinfold.planner.folding import plan_fold
 from joinfold.planner.forcing import Plan
 from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.statistics import Statistics
 from joinfold.types import Schema
 
 if TYPE_CHECKING:
@@ -25,7 +33,8 @@ if TYPE_CHECKING:
 
     from joinfold.runtime.handle import Handle
 
-STAGES = ("logical", "windows", "physical")
+STAGES = ("cost", "physical", "logical", "windows")
+FORMATS = ("text", "html")
 
 
 class Data(Protocol):
@@ -40,6 +49,12 @@ class Data(Protocol):
 
     def rows(self, name: str) -> pa.Table | pa.RecordBatch:
         """The Arrow table of a stream or relation; raises `UsageError` where it is something else."""
+
+    def sample(self, name: str, is_free: bool) -> pa.Table | pa.RecordBatch | None:
+        """Rows of a bounded stream or relation; None where there are none, or where they are not free to look at."""
+
+    def declared(self, name: str) -> Declared:
+        """What is said of a stream."""
 
 
 class Query:
@@ -75,26 +90,40 @@ class Query:
         """What the query means and its author may not have meant, such as rows that fall between two windows."""
         return warnings_of(self.logical)
 
-    def explain(self, stage: str = "logical", warn: bool = True) -> str:
+    @property
+    def plan_warnings(self) -> tuple[str, ...]:
+        """What the plan cannot do with this machine as far as is known, such as to keep up with its streams."""
+        return () if self.plan.decision is None else self.plan.decision.warnings
+
+    def explain(self, stage: str = "cost", warn: bool = True, format: str = "text") -> str:
         """The query at a stage of its way from text to result, as a small tree; ``warn``: below its warnings.
 
-        'logical' is what it means, 'windows' draws its windows and the instants at which they are read, 'physical' is
-        how it runs; raises `QueryError` for what no engine runs yet.
+        'cost' is how it runs, what that is estimated to cost and what else could be; 'physical' is how it runs alone;
+        'logical' is what it means; 'windows' draws its windows and the instants at which they are read. Raises
+        `QueryError` for what no engine runs yet, if it is asked how. The ``format`` 'html' is a page for 'cost'.
         """
         if stage not in STAGES:
             raise UsageError(f"unknown stage '{stage}'", f"the stages are: {', '.join(STAGES)}.")
+        if format not in FORMATS:
+            raise UsageError(f"unknown format '{format}'", f"the formats are: {', '.join(FORMATS)}.")
+        warnings = [*self.warnings, *(self.plan_warnings if stage == "cost" else ())] if warn else []
+        if format == "html":
+            if stage != "cost":
+                raise UsageError(f"there is no page for the stage '{stage}'", "leave the stage out, or the format.")
+            return cost_page(self.plan, self.to_sql(), warnings)
         shown = {
+            "cost": lambda: cost_text(self.plan),
+            "physical": lambda: str(plan_tree(self.plan)),
             "logical": lambda: str(query_tree(self.logical)),
             "windows": lambda: window_drawing(self.logical),
-            "physical": lambda: str(plan_tree(self.plan)),
         }
-        return "\n".join([*(f"Warning: {text}" for text in self.warnings if warn), shown[stage]()])
+        return "\n".join([*(f"Warning: {text}" for text in warnings), shown[stage]()])
 
     def to_df(self) -> "DataFrame":
         """The answers as a DataFrame, streaming if an input streams; any sink of Spark takes it."""
         from joinfold.runtime.engine import default_partitions
 
-        return self._frame(default_partitions(self._data.spark))
+        return self._frame(self.plan, default_partitions(self._data.spark))
 
     def collect(self) -> pa.Table:
         """The answers over bounded inputs, run to the end."""
@@ -116,8 +145,26 @@ class Query:
         the plan works on single rows, else on rows aggregated by cell, key and group.
         """
         if data is None:
-            data = {input_.source.name: self._data.rows(input_.source.name) for input_ in self.logical.inputs}
+            data = {name: self._data.rows(name) for name in self._names}
         return run_in_process(self.plan, data, rows_per_step, by_row)
+
+    def analyze(
+        self,
+        data: Mapping[str, pa.Table | pa.RecordBatch] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Analysis:
+        """Runs the query in process over bounded Arrow tables, and puts what that costs beside what was estimated.
+
+        ``data`` is as for `run_in_process`, and ``progress`` hears of rows as they are done. At most 1,000,000 rows of
+        a stream are read.
+        """
+        if data is None:
+            data = {name: self._data.rows(name) for name in self._names}
+        plan = self.plan
+        columns = tuple(frame.column_bytes for frame in plan.frames)
+        setting = Setting(columns, self.statistics, usual_weights(), crossed=False)
+        expected = estimate(setting, plan.folds, plan.choices, plan.merges)
+        return analyze(plan, data, expected, self.statistics, progress)
 
     def start(
         self,
@@ -142,15 +189,52 @@ class Query:
             self._data.frame(i.source.name).isStreaming for i in self.logical.inputs
         ):
             raise UsageError("start runs streams, and all inputs of this query are bounded", "use collect.")
-        return start(self.plan, self._frame, self._data.spark, sink, checkpoint, trigger, partitions, name, options)
+        plan = self._plan_for(checkpoint)
+        frame = partial(self._frame, plan)
+        return start(plan, frame, self._data.spark, sink, checkpoint, trigger, partitions, name, options)
+
+    def _plan_for(self, checkpoint: str) -> PhysicalPlan:
+        """The plan, or the best of those that a checkpoint can go on with: its state is that of a root."""
+        from joinfold.runtime.checkpoint import recorded_roots
+
+        roots = recorded_roots(self._data.spark, checkpoint)
+        if roots is None or self.plan.root in roots:
+            return self.plan
+        return plan_fold(self.logical, self._forced, self.statistics, roots=roots)
 
     @cached_property
     def plan(self) -> PhysicalPlan:
         """How the query runs; raises `QueryError` for what no engine runs yet."""
-        return plan_fold(self.logical, self._forced)
+        return plan_fold(self.logical, self._forced, self.statistics)
 
-    def _frame(self, partitions: int) -> "DataFrame":
+    @cached_property
+    def statistics(self) -> Statistics:
+        """What is known of the streams: said by the query, said by the session, sampled from bounded rows, or assumed.
+
+        A plan that has no rival is not worth a job of Spark: DataFrames are left alone then.
+        """
+        plan, said = plan_fold(self.logical, self._forced), Plan.wanted(self.logical.options, self._forced)
+        has_no_rival = plan.root is None and FoldChoice.usual(plan.layout).is_fused
+        known = sampled_statistics(plan, self._samples(is_free=has_no_rival))
+        inputs = enumerate(self.logical.streams)
+        declared = {place: said.declared(i.alias).over(self._data.declared(i.source.name)) for place, i in inputs}
+        return with_declared(known, plan, declared)
+
+    def _samples(self, is_free: bool) -> dict[str, pa.Table | pa.RecordBatch]:
+        """Rows by the name of their stream or relation; without those of a stream, relations tell nothing."""
+        found: dict[str, pa.Table | pa.RecordBatch] = {}
+        sources = {input_.source.name: input_.source.is_stream for input_ in self.logical.inputs}
+        for name in sorted(sources, key=lambda name: not sources[name]):
+            rows = self._data.sample(name, is_free) if sources[name] or found else None
+            if rows is not None:
+                found[name] = rows
+        return found
+
+    @property
+    def _names(self) -> list[str]:
+        return list(dict.fromkeys(input_.source.name for input_ in self.logical.inputs))
+
+    def _frame(self, plan: PhysicalPlan, partitions: int) -> "DataFrame":
         from joinfold.runtime.engine import run
 
-        names = {input_.source.name for input_ in self.logical.inputs}
-        return run(self.plan, {name: self._data.frame(name) for name in names}, partitions)
+        return run(plan, {name: self._data.frame(name) for name in self._names}, partitions)

@@ -11,6 +11,7 @@ from joinfold.dialect import parse, read_schema
 from joinfold.errors import UnknownNameError, UsageError, suggestion
 from joinfold.logical.query import Source
 from joinfold.names import find_name
+from joinfold.planner.declaring import NOTHING, Declared, Keys, declared_stream
 from joinfold.planner.forcing import Plan
 from joinfold.query import Query
 from joinfold.timetext import duration_us
@@ -18,6 +19,9 @@ from joinfold.types import TIMESTAMP, TIMESTAMP_NTZ, Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+SAMPLED_ROWS = 100_000  # of a DataFrame
 
 
 class Session:
@@ -31,6 +35,7 @@ class Session:
         self._spark = spark
         self._catalog: dict[str, Source] = {}
         self._data: dict[str, Any] = {}
+        self._declared: dict[str, Declared] = {}
 
     @property
     def spark(self) -> "SparkSession":
@@ -41,12 +46,25 @@ class Session:
             self._spark = start_local_spark()
         return self._spark
 
-    def stream(self, name: str, source: Any, time: str | None = None, delay: str = "0 seconds") -> None:
-        """Registers a stream: ``time`` is its event-time column, ``delay`` how much later its rows may come."""
+    def stream(
+        self,
+        name: str,
+        source: Any,
+        time: str | None = None,
+        delay: str = "0 seconds",
+        rate: float | None = None,
+        keys: Keys | None = None,
+    ) -> None:
+        """Registers a stream: ``time`` is its event-time column, ``delay`` how much later its rows may come.
+
+        What is known of it helps to choose a plan: ``rate``, its rows for a second of its time, and ``keys``, how many
+        different ones there are, or how many different values each column has.
+        """
         schema = schema_of(source)
         if time is not None:
             time = _time_column(name, schema, time)
-        self._register(Source(name, schema, True, time, duration_us(delay)), source)
+        declared = declared_stream(name, schema, rate, keys)
+        self._register(Source(name, schema, True, time, duration_us(delay)), source, declared)
 
     def table(self, name: str, source: Any) -> None:
         """Registers a relation: the same at every instant, joined without a window."""
@@ -85,7 +103,20 @@ class Session:
         hint = f"register a pyarrow Table, or give run_in_process(data={{'{name}': …}}) one."
         raise UsageError(f"'{name}' is registered {how}, and only Arrow tables run in process", hint)
 
-    def _register(self, source: Source, data: Any) -> None:
+    def sample(self, name: str, is_free: bool) -> pa.Table | pa.RecordBatch | None:
+        """Rows of a bounded stream or relation; of a DataFrame the first, at the price of a job, unless ``is_free``."""
+        data = self._data[name]
+        if isinstance(data, pa.Table | pa.RecordBatch):
+            return data
+        if is_free or isinstance(data, Schema | pa.Schema | str) or data.isStreaming:
+            return None
+        return data.limit(SAMPLED_ROWS).toArrow()
+
+    def declared(self, name: str) -> Declared:
+        """What was said of a stream when it was registered."""
+        return self._declared[name]
+
+    def _register(self, source: Source, data: Any, declared: Declared = NOTHING) -> None:
         if not all(part.strip() for part in source.name.split(".")):
             raise UsageError(f"'{source.name}' is not a name for a stream or relation")
         for column, count in Counter(source.schema.names).items():
@@ -93,6 +124,7 @@ class Session:
                 raise UsageError(f"'{source.name}' has {count} columns '{column}'", "give each its own name.")
         self._catalog[source.name] = source
         self._data[source.name] = data
+        self._declared[source.name] = declared
 
 
 def schema_of(source: Any) -> Schema:

@@ -115,12 +115,12 @@ def test_the_papers_queries_bind_word_for_word(name: str) -> None:
     assert example.read_text(encoding="utf-8") == WORD_FOR_WORD[name] + "\n"
     query = papers()[name].sql(WORD_FOR_WORD[name])
     assert papers()[name].sql(query.to_sql()).logical == query.logical
-    check_tree(name, query.explain())
+    check_tree(name, query.explain("logical"))
 
 
 @pytest.mark.parametrize("name", TREES)
 def test_trees(session: Session, name: str) -> None:
-    check_tree(name, session.sql(TREES[name]).explain())
+    check_tree(name, session.sql(TREES[name]).explain("logical"))
 
 
 # --- join keys ------------------------------------------------------------------------------------------------
@@ -503,7 +503,7 @@ def test_filter(session: Session) -> None:
 
 
 def test_aggregates_know_the_inputs_they_read(session: Session) -> None:
-    tree = session.sql("SELECT SUM(a.x * b.x), COUNT(*) FROM a [1 HOUR], b [1 HOUR] WHERE a.k = b.k").explain()
+    tree = session.sql("SELECT SUM(a.x * b.x), COUNT(*) FROM a [1 HOUR], b [1 HOUR] WHERE a.k = b.k").explain("logical")
     assert "aggregate SUM(a.x * b.x), reads a, b" in tree
     assert "aggregate COUNT(*), reads no column" in tree
 

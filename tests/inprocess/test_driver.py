@@ -169,7 +169,7 @@ def test_bytes_are_those_of_all_buckets_now_and_at_most(text: str, monkeypatch: 
 def test_seconds_are_counted_where_they_are_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock that ticks once each time it is read: PACK is timed for each input, FOLD for rows and for answers."""
     ticks = iter(range(100))
-    monkeypatch.setattr("joinfold.inprocess.driver.perf_counter", lambda: float(next(ticks)))
+    monkeypatch.setattr("joinfold.inprocess.driver.process_time", lambda: float(next(ticks)))
     machine = InProcess(plan_of(JOINED, SCHEMA))
     feed(machine, {"a": rows([1], k=1), "b": rows([1], k=1)})
     machine.answer()

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from joinfold.live.report import Tally, silence_line, size_text, status_line, summary_line
+from joinfold.live.report import Tally, figures_line, silence_line, size_text, status_line, summary_line
 from joinfold.runtime.handle import Progress, StreamProgress
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
@@ -34,6 +34,16 @@ def test_lines() -> None:
         "4,000 rows (1,000 of a, 3,000 of b) in 1 micro-batch and 3.0 s; 1 instant answered, up to the watermark "
         "2025-01-01 00:00:09; 1 row late"
     )
+
+
+def test_what_was_measured_is_one_line() -> None:
+    tally = Tally()
+    assert figures_line(tally) is None
+    tally.add([STEP])
+    assert figures_line(tally) is None
+    known = replace(A, rate=1500.4, passes=0.25, keys=50.9, groups=1.004, skew=1.0, disorder=0.0)
+    tally.add([replace(STEP, batch=5, streams=(known, B))])
+    assert figures_line(tally) == "measured of a: 1,500 rows/s of its time, 51 keys, 1 group, 25% pass"
 
 
 def test_silence_is_explained_after_a_while() -> None:

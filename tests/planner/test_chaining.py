@@ -93,7 +93,7 @@ def check_golden(name: str, text: str) -> None:
 @pytest.mark.parametrize("name", QUERIES)
 def test_a_query_and_its_folds(session: jf.Session, name: str) -> None:
     query = session.sql(QUERIES[name])
-    check_golden(name, f"{query.explain()}\n\n{query.explain('physical')}")
+    check_golden(name, f"{query.explain('logical')}\n\n{query.explain('physical')}")
 
 
 def test_every_golden_file_has_its_query() -> None:

@@ -79,3 +79,8 @@ def test_a_stream_joined_with_itself_is_read_once(spark: Any, tmp_path: Path, em
     assert [(len(step["sources"]), step["numInputRows"]) for step in reports] == [(1, 12), (1, 9)]
     assert [[side.rows for side in step.streams] for step in handle.history()] == [[12, 12], [9, 9]]
     assert {side.alias: side.late_rows for side in handle.history()[-1].streams} == expected.late == {"a": 1, "b": 1}
+    first, last = (step.streams for step in handle.history())
+    assert [side.rate for side in first] == [None, None]  # nobody knows yet what time the rows cover
+    for side in last:  # nine rows, one of them out of order, in the eight seconds after the first micro-batch
+        assert (side.rate, side.disorder, side.passes) == (9 / 8, pytest.approx(1 / 9), 1)
+        assert (side.keys, side.groups) == pytest.approx((3, 1), abs=0.2)

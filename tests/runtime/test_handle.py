@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import Row
 
 from joinfold import Session
-from joinfold.runtime.handle import METRICS, REMEMBERED, Handle
+from joinfold.runtime.handle import FIGURES, METRICS, REMEMBERED, Handle
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 SECOND_US = 1_000_000
@@ -32,14 +32,23 @@ class Reports:
     def report(self, batch: int, second: int, **metrics: int | None) -> None:
         """A micro-batch of two seconds, or without metrics one in which nothing came."""
         timestamp = (NOON + timedelta(seconds=second)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        facts = {"watermark": None, "entries": 3, "cells": 2, "state_bytes": 100, **metrics}
+        facts = {
+            "watermark": None,
+            "entries": 3,
+            "cells": 2,
+            "state_bytes": 100,
+            "plan": None,
+            "change": None,
+            **metrics,
+        }
         observed = {METRICS + "run": Row(**facts)} if metrics else {}
         step = {"batchId": batch, "timestamp": timestamp, "durationMs": {"triggerExecution": 2000}}
         self.recentReports.append(step | {"observedMetrics": observed})
 
 
-def side(place: int, rows: int, seen: int | None, late: int = 0) -> dict[str, int | None]:
-    return {f"read_{place}": rows, f"seen_{place}": seen, f"late_{place}": late}
+def side(place: int, rows: int, seen: int | None, late: int = 0, figure: int | None = None) -> dict[str, int | None]:
+    known = {f"{name}_{place}": figure for name in FIGURES}
+    return {f"read_{place}": rows, f"seen_{place}": seen, f"late_{place}": late, **known}
 
 
 @pytest.fixture
@@ -89,6 +98,14 @@ def test_where_nothing_comes_the_rate_is_nothing_and_the_rest_stays(reports: Rep
     assert [(s.rows, s.rows_per_second) for s in progress.streams] == [(0, 0.0), (0, 0.0)]
     assert (progress.instants, progress.live_cells, progress.state_bytes) == (0, 2, 100)
     assert [step.instants for step in handle.history()] == [2]
+
+
+def test_what_is_measured_of_a_stream_is_told(reports: Reports, handle: Handle) -> None:
+    reports.report(0, 0, instants=0, **side(0, 500, 30, figure=7), **side(1, 20, 40))
+    progress = handle.progress()
+    assert progress is not None
+    told = [(s.rate, s.passes, s.keys, s.groups, s.skew, s.disorder) for s in progress.streams]
+    assert told == [(7,) * 6, (None,) * 6]
 
 
 def test_everything_is_asked_for_only_after_a_gap(reports: Reports, handle: Handle) -> None:

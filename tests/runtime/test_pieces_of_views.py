@@ -103,7 +103,8 @@ def standing_rows(fold: Fold) -> list[list[dict[str, Any]]]:
     """What stands of each view that a fold reads."""
     found = []
     for place, standing in deepcopy(fold.standing).items():
-        rows = [row for own in standing.take() for row in fold.live.vocabulary._batch_of(place, own).to_pylist()]
+        stood = standing.take()
+        rows = [] if stood is None else fold.live.vocabulary._batch_of(place, stood).to_pylist()
         found.append(sorted(rows, key=lambda row: [row[name] for name in fold.layout.inputs[place].identity]))
     return found
 

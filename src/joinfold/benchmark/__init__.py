@@ -3,13 +3,19 @@
 ``run_suite`` is what the command ``joinfold bench`` runs; ``write_report`` leaves its results as JSON and a chart.
 ``run_methods`` is what it runs with ``--methods``: joinfold's own plans and structures, in process.
 ``run_joins`` is what it runs with ``--joins``: joins of three streams, as a chain of folds and in one fold.
+``run_planner`` is what it runs with ``--planner``: whether what is chosen by cost is also the fastest.
+``calibrate`` is what the command ``joinfold calibrate`` runs.
 ``run_windows`` is what it runs with ``--windows``: windows of rows beside windows of time, and joins by window ids.
 """
 
+from joinfold.benchmark.calibration import Calibration, calibrate
+from joinfold.benchmark.calibration import trials as calibration_trials
 from joinfold.benchmark.joins import JoinResults, JoinSettings, run_joins
 from joinfold.benchmark.joins_report import join_tables, joins_json, write_joins
 from joinfold.benchmark.methods import MethodResults, MethodSettings, run_methods
 from joinfold.benchmark.methods_report import method_tables, methods_json, write_methods
+from joinfold.benchmark.planner import PlannerResults, run_planner
+from joinfold.benchmark.planner_report import planner_json, planner_tables, write_planner
 from joinfold.benchmark.report import as_json, prepare_output, tables, write_report
 from joinfold.benchmark.results import Results
 from joinfold.benchmark.suite import Settings, run_suite
@@ -17,22 +23,29 @@ from joinfold.benchmark.windows import WindowResults, WindowSettings, run_window
 from joinfold.benchmark.windows_report import window_tables, windows_json, write_windows
 
 __all__ = [
+    "Calibration",
     "JoinResults",
     "JoinSettings",
     "MethodResults",
     "MethodSettings",
+    "PlannerResults",
     "Results",
     "Settings",
     "WindowResults",
     "WindowSettings",
     "as_json",
+    "calibrate",
+    "calibration_trials",
     "join_tables",
     "joins_json",
     "method_tables",
     "methods_json",
+    "planner_json",
+    "planner_tables",
     "prepare_output",
     "run_joins",
     "run_methods",
+    "run_planner",
     "run_suite",
     "run_windows",
     "tables",
@@ -40,6 +53,7 @@ __all__ = [
     "windows_json",
     "write_joins",
     "write_methods",
+    "write_planner",
     "write_report",
     "write_windows",
 ]

@@ -47,14 +47,7 @@ def run_in_process(
     if rows_per_step is not None and rows_per_step < 1:
         raise UsageError(f"rows_per_step is {rows_per_step}", "give a number from 1 on, or None for all rows at once.")
     plan = plan_fold(query) if isinstance(query, LogicalQuery) else query
-    for source in (input_.source for input_ in plan.query.inputs):
-        name, what = source.name, f"{kind_of(source)} '{source.name}'"
-        if name not in data:
-            has = f"there is data for: {', '.join(data)}." if data else "there is none at all."
-            raise UsageError(f"there is no data for {what}", has)
-        if not isinstance(data[name], pa.Table | pa.RecordBatch):
-            kind = type(data[name]).__name__
-            raise UsageError(f"the data of {what} is a {kind}", "give a pyarrow Table or RecordBatch.")
+    check_data(plan, data)
     streams = {frame.input.source.name: frame.input.source for frame in plan.frames}
     tables = {name: rows for name, rows in data.items() if name not in streams}
     machine = InProcess(plan, by_row=by_row)
@@ -64,14 +57,26 @@ def run_in_process(
     if tables:
         machine.feed(tables)
     answers = []
-    for step, arrival in _steps(streams, data, rows_per_step):
+    for step, arrival in steps(streams, data, rows_per_step):
         machine.feed(step, arrival)
         answers.append(machine.answer())
     answers.append(machine.answer(to_the_end=True))
     return InProcessRun(pa.concat_tables(answers).combine_chunks(), machine.measures)
 
 
-def _steps(
+def check_data(plan: PhysicalPlan, data: Mapping[str, Rows]) -> None:
+    """Raises `UsageError` where a stream or relation has no Arrow table."""
+    for source in (input_.source for input_ in plan.query.inputs):
+        name, what = source.name, f"{kind_of(source)} '{source.name}'"
+        if name not in data:
+            has = f"there is data for: {', '.join(data)}." if data else "there is none at all."
+            raise UsageError(f"there is no data for {what}", has)
+        if not isinstance(data[name], pa.Table | pa.RecordBatch):
+            kind = type(data[name]).__name__
+            raise UsageError(f"the data of {what} is a {kind}", "give a pyarrow Table or RecordBatch.")
+
+
+def steps(
     sources: Mapping[str, Source], data: Mapping[str, Rows], size: int
 ) -> Iterator[tuple[dict[str, Rows], Arrival]]:
     """The rows of all streams in order of event time, in pieces; of rows of one time, those of the first stream first.
@@ -79,7 +84,7 @@ def _steps(
     Every stream is put in order by itself. A piece then has the next rows of each stream, as many as belong to it, with
     their numbers.
     """
-    times = {name: _times(source, data[name]) for name, source in sources.items()}
+    times = {name: event_times(source, data[name]) for name, source in sources.items()}
     ordered = {name: _in_order(data[name], times[name]) for name in sources}
     streams = np.repeat(np.arange(len(sources)), [len(own) for own in times.values()])
     streams = streams[np.argsort(np.concatenate(list(times.values())), kind="stable")]
@@ -104,7 +109,7 @@ def _in_order(rows: Rows, times: NDArray[np.int64]) -> pa.Table:
     return table.combine_chunks()
 
 
-def _times(source: Source, rows: Rows) -> NDArray[np.int64]:
+def event_times(source: Source, rows: Rows) -> NDArray[np.int64]:
     """The event times as numbers; rows without one come last."""
     column = times_of(source, rows, {source.name: _numbers(rows)}).cast(pa.int64())
     return np.asarray(column.fill_null(LAST).to_numpy(zero_copy_only=False), np.int64)

@@ -10,7 +10,7 @@ else: so methods and structures can be compared without what a cluster adds to t
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from time import perf_counter
+from time import process_time
 
 import pyarrow as pa
 
@@ -24,7 +24,9 @@ from joinfold.operators.bucket import Bucket, Noted
 from joinfold.operators.buckets import open_bucket
 from joinfold.operators.chain import pack_for, pass_on
 from joinfold.operators.changes import changes
+from joinfold.operators.fold import Fold
 from joinfold.operators.merge import merge, placed, together
+from joinfold.planner.adapting import Change
 from joinfold.planner.plan import PhysicalPlan
 
 
@@ -32,9 +34,10 @@ from joinfold.planner.plan import PhysicalPlan
 class Measures:
     """What a run has cost so far.
 
-    ``rows`` counts each row of a stream once. ``fold_seconds`` is the time to absorb entries and to answer.
-    ``touched`` counts the members that structures have looked at; plans without structures look at none. Bytes are
-    those of the windows and of what is kept of combinations, seen after each answer.
+    ``rows`` counts each row of a stream once. Seconds are of CPU, which others on the machine do not disturb much;
+    ``fold_seconds`` are those to absorb entries and to answer. ``touched`` counts the members that structures have
+    looked at; plans without structures look at none. Bytes are those of the windows and of what is kept of
+    combinations, seen after each answer.
     """
 
     rows: int = 0
@@ -63,6 +66,7 @@ class InProcess:
             for number in self.labels
         ]
         self.measures = Measures()
+        self.changes: list[Change] = []
         self._batches = 0
         self._tables: dict[str, Rows] = {}
         self._sides: dict[int, tuple[Side, ...]] = {}
@@ -95,20 +99,21 @@ class InProcess:
                     blobs[fold * len(self.labels) + label].append(blob)
         names = {frame.input.source.name for frame in self.plan.frames} & data.keys()
         self.measures.rows += sum(data[name].num_rows for name in names)
-        start = perf_counter()
+        start = process_time()
         accepted = [fold.absorb(mine) for fold, mine in zip(self.folds, blobs, strict=True)]
         for number, more in enumerate(self._make_views()):
             accepted[number] += more
-        self.measures.fold_seconds += perf_counter() - start
+        self.measures.fold_seconds += process_time() - start
         return accepted
 
     def answer(self, to_the_end: bool = False) -> pa.Table:
         """What is final since the last answer, or all there is; columns and types are those of the query's schema."""
-        start = perf_counter()
+        start = process_time()
         if to_the_end:
             self._make_views(to_the_end)
         noted = [fold.answer(to_the_end) for fold in self.folds[-len(self.labels) :]]
-        self.measures.fold_seconds += perf_counter() - start
+        self._follow()
+        self.measures.fold_seconds += process_time() - start
         self._weigh()
         finished = self._merged(noted)
         if finished is None:
@@ -147,9 +152,9 @@ class InProcess:
         return accepted
 
     def _packed(self, place: int, batch: pa.RecordBatch) -> list[tuple[int, int, bytes]]:
-        start = perf_counter()
+        start = process_time()
         packed = list(pack_for(self.plan.folds, place, self.labels, batch, self.by_row))
-        self.measures.pack_seconds += perf_counter() - start
+        self.measures.pack_seconds += process_time() - start
         return packed
 
     def _merged(self, noted: list[Noted]) -> pa.RecordBatch | None:
@@ -163,6 +168,12 @@ class InProcess:
         if first.where is None:
             return finished
         return placed(finished, first.numbers, first.where, [field.name for field in self.plan.query.leading])
+
+    def _follow(self) -> None:
+        """Lets buckets go on with a cheaper plan if there is one."""
+        if self.plan.following is not None:
+            folds = [fold for fold in self.folds[-len(self.labels) :] if isinstance(fold, Fold)]
+            self.changes += filter(None, map(self.plan.following.follow, folds))
 
     def _weigh(self) -> None:
         measures = self.measures

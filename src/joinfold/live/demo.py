@@ -54,7 +54,7 @@ def demo(seconds: float, console: Console) -> None:
         with screen.busy("starting Spark"), errors_to(f"{folder}/spark.log"):
             query = _query(folder)
         interrupts.take()
-        screen.explain(QUERY, query.explain())
+        screen.explain(QUERY, query.explain("logical"))
         began = time.monotonic()
         tally = _run(query, feed, folder, seconds, screen, interrupts)
         screen.end("\n".join(_summary(tally, screen.alarms, time.monotonic() - began)))

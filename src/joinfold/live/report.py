@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from joinfold.runtime.handle import Progress
+from joinfold.runtime.handle import Progress, StreamProgress
 
 PATIENCE = timedelta(seconds=3)
 _UNITS = ("bytes", "kB", "MB", "GB")
@@ -18,6 +18,7 @@ class Tally:
     batches: int = 0
     instants: int = 0
     last: Progress | None = None
+    plan_changes: list[str] = field(default_factory=list)
 
     def add(self, history: Iterable[Progress]) -> list[Progress]:
         """Counts the micro-batches that were not counted yet, and gives them."""
@@ -27,6 +28,7 @@ class Tally:
             self.instants += step.instants
             for stream in step.streams:
                 self.rows[stream.alias] = self.rows.get(stream.alias, 0) + stream.rows
+            self.plan_changes += [] if step.plan_change is None else [f"micro-batch {step.batch}: {step.plan_change}"]
             self.last = step
         return new
 
@@ -71,6 +73,21 @@ def summary_line(tally: Tally, seconds: float) -> str:
         f"{counted(total, 'row')} ({read}) in {counted(tally.batches, 'micro-batch')} and {seconds:,.1f} s; "
         f"{counted(tally.instants, 'instant')} answered{until}; {counted(tally.late_rows, 'row')} late"
     )
+
+
+def figures_line(tally: Tally) -> str | None:
+    """What was measured of the streams lately, in one line; None where nothing was."""
+    if tally.last is None:
+        return None
+    known = [text for stream in tally.last.streams if (text := _figures(stream))]
+    return f"measured of {'; '.join(known)}" if known else None
+
+
+def _figures(stream: StreamProgress) -> str | None:
+    if stream.rate is None or stream.keys is None or stream.groups is None or stream.passes is None:
+        return None
+    counts = [counted(round(stream.keys), "key"), counted(round(stream.groups), "group")]
+    return f"{stream.alias}: {stream.rate:,.0f} rows/s of its time, {', '.join(counts)}, {stream.passes:.0%} pass"
 
 
 def counted(number: int, noun: str) -> str:

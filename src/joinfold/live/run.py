@@ -18,7 +18,7 @@ from joinfold.arrow import arrow_schema
 from joinfold.errors import RunError, UsageError
 from joinfold.live.columns import chosen_time
 from joinfold.live.interrupts import Interrupts, errors_to
-from joinfold.live.report import Tally, summary_line
+from joinfold.live.report import Tally, figures_line, summary_line
 from joinfold.live.rows import Print, RowPrinter
 from joinfold.live.specs import absolute, schema_of_stream, schema_of_table
 from joinfold.live.status import status
@@ -66,7 +66,7 @@ def run(settings: RunSettings, console: Console, print_line: Print) -> None:
     """Runs a query until it ends or is stopped: answers go to ``print_line``, all else to the console."""
     query = _bound(settings, Session(), schema_of_stream, schema_of_table)
     query.plan  # noqa: B018 - planning now, so that a refusal does not wait for Spark
-    for warning in query.warnings:
+    for warning in (*query.warnings, *query.plan_warnings):
         console.print(f"Warning: {warning}", highlight=False, markup=False, soft_wrap=True)
     with Interrupts() as interrupts, _checkpoint(settings, console) as checkpoint, _spark_log() as log:
         _require_output_of(checkpoint, settings.output)
@@ -80,7 +80,10 @@ def run(settings: RunSettings, console: Console, print_line: Print) -> None:
             query = _bound(settings, session, lambda it: open_stream(spark, it), lambda it: read_table(spark, it))
             began = time.monotonic()
             tally = _watched(query, settings, checkpoint, interrupts, console, print_line)
-        console.print(summary_line(tally, time.monotonic() - began), highlight=False, soft_wrap=True)
+        changes = (f"plan changed in {change}" for change in tally.plan_changes)
+        for line in (summary_line(tally, time.monotonic() - began), figures_line(tally), *changes):
+            if line is not None:
+                console.print(line, highlight=False, soft_wrap=True)
         if interrupts.asked:
             go_on = "; start again with the same --checkpoint to go on" if settings.checkpoint else ""
             console.print(f"stopped{go_on}", highlight=False)

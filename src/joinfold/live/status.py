@@ -33,15 +33,16 @@ def status(console: Console) -> Iterator[Show]:
 
 
 def lines_of(progress: Progress, tally: Tally) -> list[str]:
-    """How it stands and, if it is silent, why."""
+    """How it stands; if it is silent, why; and how the plan was changed last, if it was."""
     silence = silence_line(progress, datetime.now(UTC))
-    return [status_line(progress, tally), *([silence] if silence else [])]
+    changes = [f"plan changed in {change}" for change in tally.plan_changes[-1:]]
+    return [status_line(progress, tally), *([silence] if silence else []), *changes]
 
 
 def _drawn(progress: Progress | None, tally: Tally) -> Text | Group:
     if progress is None:
         return Text(FIRST, style="italic")
-    styles = ("cyan", "yellow")
+    styles = ("cyan", "yellow", "yellow")
     return Group(*(Text(line, style=style) for line, style in zip(lines_of(progress, tally), styles, strict=False)))
 
 

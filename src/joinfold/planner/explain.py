@@ -1,5 +1,8 @@
 """A physical plan as a small tree: the stages that rows go through, from the answer down to the streams."""
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from joinfold.logical.expressions import Expression
 from joinfold.logical.sql import expression_text, input_text
 from joinfold.logical.tree import Tree, when_text
@@ -8,15 +11,23 @@ from joinfold.operators.layout import CONSTANT_ROW, FoldLayout, InputLayout
 from joinfold.operators.probing import steps_from
 from joinfold.operators.timeline import CountingWindow
 from joinfold.planner.chaining import has_one_key, needs_chain
+from joinfold.planner.estimates import StageKind
 from joinfold.planner.plan import Attachment, PhysicalPlan
 from joinfold.timetext import duration_text
 from joinfold.window import RangeByRows, Rows
 
+Note: TypeAlias = Callable[[StageKind, int], str]
 
-def plan_tree(plan: PhysicalPlan) -> Tree:
-    """SELECT over HAVING over MERGE over FOLD over the PACK of each input."""
-    query = plan.query
-    tree = Tree(_merge_text(plan), (_fold_tree(plan, len(plan.folds) - 1),))
+
+def nothing_noted(kind: StageKind, number: int) -> str:
+    """The note of a stage of which nothing is said."""
+    return ""
+
+
+def plan_tree(plan: PhysicalPlan, note: Note = nothing_noted) -> Tree:
+    """SELECT over HAVING over MERGE over FOLD over the PACK of each input; ``note`` ends the line of a stage."""
+    query, last = plan.query, len(plan.folds) - 1
+    tree = Tree(_merge_text(plan) + note("MERGE", last), (_fold_tree(plan, last, note),))
     if query.having is not None:
         tree = Tree("HAVING in Spark: " + expression_text(query.expanded(query.having)), (tree,))
     columns = ", ".join(output.name for output in query.outputs)
@@ -40,11 +51,11 @@ def _merge_text(plan: PhysicalPlan) -> str:
     return f"MERGE, stateless: adds the parts of a group by bucket, since GROUP BY does not determine {keys}"
 
 
-def _fold_tree(plan: PhysicalPlan, number: int) -> Tree:
+def _fold_tree(plan: PhysicalPlan, number: int, note: Note) -> Tree:
     """A fold over the PACK of its streams, and over the folds that make its views."""
     query, layout = plan.query, plan.folds[number]
     if layout.partition:
-        return _partition_tree(plan, number)
+        return _partition_tree(plan, number, note)
     keys = ", ".join(_equality(plan.keys[number]) for number in sorted(layout.bucket_classes))
     names = _names(plan, number)
     replicated = [name for place, name in enumerate(names) if layout.is_replicated(place)]
@@ -58,15 +69,15 @@ def _fold_tree(plan: PhysicalPlan, number: int) -> Tree:
     else:
         facts = [Tree("answers " + when_text(query)), *_one_fold_trees(plan), *_method_trees(plan)]
     read = [
-        _pack_tree(plan, feed) if feed < layout.streams else _fold_tree(plan, feed - layout.streams)
+        _pack_tree(plan, feed, note) if feed < layout.streams else _fold_tree(plan, feed - layout.streams, note)
         for feed in layout.feeds
         if feed != CONSTANT_ROW
     ]
-    read += [_numbering_tree(plan)] if plan.folds[0].is_numbering and number == len(plan.folds) - 1 else []
-    return Tree(title, (*facts, *_window_trees(plan, number), *read))
+    read += [_numbering_tree(plan, note)] if plan.folds[0].is_numbering and number == len(plan.folds) - 1 else []
+    return Tree(title + note("FOLD", number), (*facts, *_window_trees(plan, number), *read))
 
 
-def _partition_tree(plan: PhysicalPlan, number: int) -> Tree:
+def _partition_tree(plan: PhysicalPlan, number: int, note: Note) -> Tree:
     """The stage that keeps the last rows of each key."""
     layout = plan.folds[number]
     (stream,) = layout.feeds
@@ -74,17 +85,18 @@ def _partition_tree(plan: PhysicalPlan, number: int) -> Tree:
     by = ", ".join(expression_text(columns[name]) for name in layout.partition)
     rows = _counted(layout.partition_rows, "row")
     title = f"{_view_name(plan, layout.streams + number)} = the last {rows} for each {by}, per bucket of it"
-    return Tree(title, (_pack_tree(plan, stream),))
+    return Tree(title + note("FOLD", number), (_pack_tree(plan, stream, note),))
 
 
-def _numbering_tree(plan: PhysicalPlan) -> Tree:
+def _numbering_tree(plan: PhysicalPlan, note: Note) -> Tree:
     """The stage that numbers rows: each stream's order goes through one of its buckets, the rows do not."""
     layout, trees = plan.folds[0], []
     for stream in layout.feeds:
         window = layout.timeline.windows[stream]
         assert isinstance(window, Rows | RangeByRows)
         trees.append(Tree(f"order of {plan.query.streams[stream].alias}: a cut every {_counted(window.block, 'row')}"))
-    return Tree("NUMBER rows in the order of their stream; every bucket gets the cuts", tuple(trees))
+    title = "NUMBER rows in the order of their stream; every bucket gets the cuts"
+    return Tree(title + note("FOLD", 0), tuple(trees))
 
 
 def _one_fold_trees(plan: PhysicalPlan) -> list[Tree]:
@@ -174,7 +186,7 @@ def _probe_tree(layout: FoldLayout, choice: FoldChoice, names: list[str], first:
     return Tree(f"an entry of {names[first]} probes {'; '.join(steps)}")
 
 
-def _pack_tree(plan: PhysicalPlan, stream: int) -> Tree:
+def _pack_tree(plan: PhysicalPlan, stream: int, note: Note) -> Tree:
     frame, readers = plan.frames[stream], [layout for layout in plan.folds if stream in layout.feeds]
     layout = next(layout for layout in readers if not layout.is_numbering)
     columns = ["ts"]
@@ -186,7 +198,7 @@ def _pack_tree(plan: PhysicalPlan, stream: int) -> Tree:
         read = (Tree("where " + " AND ".join(map(expression_text, frame.matching))), *read)
     projected = Tree("Spark projects " + ", ".join(columns), read)
     return Tree(
-        f"PACK {frame.input.alias}: {_cut_text(layout, stream)}",
+        f"PACK {frame.input.alias}: {_cut_text(layout, stream)}" + note("PACK", stream),
         (Tree(f"in state: {_entry_text(layout, layout.input_of(stream))}"), projected),
     )
 

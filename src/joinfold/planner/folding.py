@@ -5,6 +5,7 @@ computed there, by Spark. What reads several is computed for every combination, 
 carry. Everything that no engine runs yet is refused here, with what is missing.
 """
 
+import os
 from itertools import product as every_choice
 
 from joinfold.algebra import AGGREGATES, ExtremumAggregate, MomentAggregate, Monomial
@@ -34,11 +35,16 @@ from joinfold.operators.layout import (
 )
 from joinfold.operators.timeline import Timeline
 from joinfold.operators.window_ids import WindowIds
+from joinfold.planner.adapting import Following, has_choice
 from joinfold.planner.columns import InputColumns
+from joinfold.planner.cost.weights import Weights, usual_weights
+from joinfold.planner.deciding import Question, decide
+from joinfold.planner.estimating import Setting
 from joinfold.planner.factors import conditions_of, factors_by_input
 from joinfold.planner.forcing import Plan, choose
 from joinfold.planner.plan import Frame, GroupColumn, PhysicalPlan
 from joinfold.planner.relations import with_homes
+from joinfold.planner.statistics import Statistics
 from joinfold.planner.widening import converted
 from joinfold.types import BOOLEAN, DataType
 from joinfold.window import PartitionedRows, RangeByRows, Rows
@@ -50,17 +56,26 @@ _NOT_FINITE = ("nan", "inf", "-inf")
 _SIGNS = {"inf": 1, "-inf": -1, "positive": 1, "negative": -1}
 
 
-def plan_fold(query: LogicalQuery, forced: Plan | None = None) -> PhysicalPlan:
-    """The plan, with what is forced besides OPTION; raises `QueryError` for what cannot be, or no engine runs yet."""
+def plan_fold(
+    query: LogicalQuery,
+    forced: Plan | None = None,
+    statistics: Statistics | None = None,
+    weights: Weights | None = None,
+    roots: frozenset[str | None] | None = None,
+) -> PhysicalPlan:
+    """The plan, with what is forced besides OPTION; raises `QueryError` for what cannot be, or no engine runs yet.
+
+    With ``statistics`` it is chosen by cost, with the weights of this machine unless others are given, among plans with
+    one of the ``roots``, if these are given.
+    """
     refuse_unsupported(query)
-    asked = Plan.of(dict(query.options))
-    plan = asked if forced is None else forced.over(asked)
+    plan = Plan.wanted(query.options, forced)
     windows = [input_.alias for input_ in query.streams]
-    for alias in (*(plan.early or ()), *plan.index, *(plan.order or ())):
+    for alias in plan.inputs_named:
         if alias not in windows and any(input_.alias == alias for input_ in query.inputs):
             hint = f"it is joined before anything is kept; the inputs with a window are: {', '.join(windows)}."
             raise QueryError(f"the plan speaks of '{alias}', which is a relation", hint=hint)
-    return _Folding(query).plan(plan)
+    return _Folding(query).plan(plan, statistics, weights, roots)
 
 
 def refuse_unsupported(query: LogicalQuery) -> None:
@@ -91,7 +106,13 @@ class _Folding:
         self.reals: list[tuple[ColumnRef, ...]] = []
         self.extremes: list[ExtremeFold] = []
 
-    def plan(self, forced: Plan) -> PhysicalPlan:
+    def plan(
+        self,
+        forced: Plan,
+        statistics: Statistics | None,
+        weights: Weights | None,
+        roots: frozenset[str | None] | None,
+    ) -> PhysicalPlan:
         query = self.query
         for number, key in enumerate(query.graph.keys):
             for side in self.inputs:
@@ -125,10 +146,23 @@ class _Folding:
             is_plain=query.is_plain_join,
             combining=Combining(ranges, conditions, tuple(self.pair.frame.items())),
         )
-        folds, choices, root = choose(query, layout, partitions, forced)
+        frames, decision, following = self._frames(), None, None
+        if statistics is None:
+            folds, choices, root = choose(query, layout, partitions, forced)
+        else:
+            setting = Setting(
+                tuple(frame.column_bytes for frame in frames),
+                statistics,
+                weights or usual_weights(),
+                os.cpu_count() or 1,
+            )
+            decision = decide(Question(query, layout, partitions, forced, self._merges, roots), setting)
+            folds, choices, root = decision.chosen.folds, decision.chosen.choices, decision.chosen.root
+            if not forced.forces and forced.adapt != "off" and has_choice(folds[-1]):
+                following = Following(setting.weights, tuple(input_.alias for input_ in query.streams))
         groups, merges = tuple(_grouped_at(group, layout, folds[-1]) for group in groups), self._merges(folds[-1])
         keys = tuple(tuple(map(self.homes.written, key.members)) for key in query.graph.keys)
-        return PhysicalPlan(self.asked, self._frames(), folds, groups, merges, choices, keys, shown, root)
+        return PhysicalPlan(self.asked, frames, folds, groups, merges, choices, keys, shown, root, decision, following)
 
     def _frames(self) -> tuple[Frame, ...]:
         frames = []

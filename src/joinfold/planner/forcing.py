@@ -4,7 +4,7 @@ What is not given is chosen as usual. What cannot be done is refused with what c
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from joinfold.errors import QueryError, UsageError, suggestion
@@ -17,10 +17,13 @@ from joinfold.operators.methods import METHODS
 from joinfold.operators.probing import steps_from
 from joinfold.operators.window_ids import WindowIds
 from joinfold.planner.chaining import chain, needs_chain, reading_views, stages_before, usual_root
+from joinfold.planner.declaring import Declared, checked_count, checked_rate
 
 INDEXES = (*STRUCTURES, SUMS.structure)
 SMALLEST, LARGEST = 4, 2**20
 SHARED = ("pairs", "nothing")
+SWITCH = ("on", "off")
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
 _INDEX = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*$")
 
 
@@ -31,6 +34,9 @@ class Plan:
     Of a join over different keys, the ``root``: the input that is joined last. Of a plain join by window ids, what
     result windows ``share``: pairs of sub-windows, or nothing.
 
+    What is said of inputs forces nothing: ``rate``, their rows for a second, and how many different ``keys`` and
+    ``groups`` there are. ``adapt`` is 'off' where a running query is to stay with its plan.
+
     ``jf.Plan(method="tc", early=("a",), index={"a": "hash", "b": "btree(order=50)"})``
     """
 
@@ -40,6 +46,10 @@ class Plan:
     order: tuple[str, ...] | None = None
     root: str | None = None
     share: str | None = None
+    rate: Mapping[str, float] = field(default_factory=dict)
+    keys: Mapping[str, float] = field(default_factory=dict)
+    groups: Mapping[str, float] = field(default_factory=dict)
+    adapt: str | None = None
 
     def __post_init__(self) -> None:
         if self.method is not None and self.method not in METHODS:
@@ -53,20 +63,49 @@ class Plan:
             raise UsageError("root is the alias of an input", "write root='a'.")
         if self.share not in (None, *SHARED):
             raise UsageError(f"result windows cannot share '{self.share}'", f"they can share: {', '.join(SHARED)}.")
+        for name, numbers in (("rate", self.rate), ("keys", self.keys), ("groups", self.groups)):
+            if not isinstance(numbers, Mapping):
+                raise UsageError(f"{name} gives a number for each input", f"write {name}={{'a': 1000}}.")
+            for alias, number in numbers.items():
+                (checked_rate if name == "rate" else checked_count)(number, f"the {name} of '{alias}'")
+        if self.adapt not in (None, *SWITCH):
+            raise UsageError(f"adapt cannot be '{self.adapt}'", f"it is: {', '.join(SWITCH)}.")
+
+    @property
+    def forces(self) -> bool:
+        """Whether anything is forced; what is said of inputs leaves the choice open."""
+        return replace(self, rate={}, keys={}, groups={}, adapt=None) != Plan()
+
+    @property
+    def inputs_named(self) -> tuple[str, ...]:
+        """The inputs that something is said of, besides the root."""
+        return (*(self.early or ()), *self.index, *(self.order or ()), *self.rate, *self.keys, *self.groups)
+
+    def declared(self, alias: str) -> Declared:
+        """What is said of an input."""
+        return Declared(self.rate.get(alias), self.keys.get(alias), self.groups.get(alias))
 
     @staticmethod
     def of(settings: Mapping[str, Value]) -> "Plan":
-        """From the settings of OPTION: method, early and order as words, index as 'a hash, b btree'."""
+        """From the settings of OPTION: method, early and order as words, index as 'a hash, b btree', rate as 'a 50'."""
         given: dict[str, object] = {}
         for name, value in settings.items():
             if name not in _READERS:
                 near = suggestion(name, _READERS)
                 hint = f"did you mean '{near}'? " if near else ""
                 raise UsageError(f"unknown option '{name}'", f"{hint}The options are: {', '.join(_READERS)}.")
+            if name == "adapt" and isinstance(value, bool):
+                value = "on" if value else "off"
             if not isinstance(value, str):
                 raise UsageError(f"option '{name}' is a text, not {value!r}", f"write {name} = '…'.")
             given[name] = _READERS[name](value)
         return Plan(**given)  # type: ignore[arg-type]
+
+    @staticmethod
+    def wanted(options: Iterable[tuple[str, Value]], forced: "Plan | None") -> "Plan":
+        """What OPTION says, under what is forced from elsewhere."""
+        asked = Plan.of(dict(options))
+        return asked if forced is None else forced.over(asked)
 
     @staticmethod
     def parse(text: str) -> "Plan":
@@ -91,6 +130,10 @@ class Plan:
             self.order or other.order,
             self.root or other.root,
             self.share or other.share,
+            {**other.rate, **self.rate},
+            {**other.keys, **self.keys},
+            {**other.groups, **self.groups},
+            self.adapt or other.adapt,
         )
 
 
@@ -102,9 +145,12 @@ def choose(
     A join over different keys is a chain of folds, unless something is forced that concerns one fold of all inputs.
     """
     aliases = [input_.alias for input_ in query.streams]
+    for alias in plan.inputs_named:
+        if alias not in aliases:
+            raise QueryError(f"the plan speaks of an input '{alias}'", hint=f"the inputs are: {', '.join(aliases)}.")
     before = stages_before(layout, partitions)
     layout = reading_views(layout, before)
-    is_chain = needs_chain(layout) and replace(plan, root=None) == Plan()
+    is_chain = needs_chain(layout) and not replace(plan, root=None).forces
     if plan.root is not None:
         _refuse_root(aliases, plan.root, is_chain)
     nothing = (FoldChoice("ic", frozenset(), (), ()),) * len(before)
@@ -126,12 +172,9 @@ def _refuse_root(aliases: list[str], root: str, is_chain: bool) -> None:
 def _choice(query: LogicalQuery, layout: FoldLayout, plan: Plan) -> FoldChoice:
     """The choice for a fold of all inputs."""
     usual = FoldChoice.usual(layout)
-    if plan == Plan():
+    if not plan.forces:
         return usual
     aliases = [input_.alias for input_ in query.inputs]
-    for alias in (*(plan.early or ()), *plan.index, *(plan.order or ())):
-        if alias not in aliases:
-            raise QueryError(f"the plan speaks of an input '{alias}'", hint=f"the inputs are: {', '.join(aliases)}.")
     if plan.share is not None and not (layout.is_plain and isinstance(layout.timeline, WindowIds)):
         raise QueryError("only plain joins by window ids share pairs", hint="leave share out.")
     if layout.is_plain and (plan.method or plan.early is not None):
@@ -141,10 +184,14 @@ def _choice(query: LogicalQuery, layout: FoldLayout, plan: Plan) -> FoldChoice:
         raise QueryError("IC cannot take back a MIN or MAX", hint=hint)
     if plan.method in ("tc", "pc") and layout.is_open_ended:
         hint = "IC needs not; leave the method out, or use windows of time alone."
-        raise QueryError(f"{plan.method.upper()} must know when rows leave, and windows that count rows do not", hint=hint)
+        raise QueryError(
+            f"{plan.method.upper()} must know when rows leave, and windows that count rows do not", hint=hint
+        )
     if plan.early and layout.is_open_ended and layout.extremes:
         hint = "write early = none, or use windows of time alone."
-        raise QueryError("where windows count rows, a MIN or MAX is counted row by row, and nothing is early", hint=hint)
+        raise QueryError(
+            "where windows count rows, a MIN or MAX is counted row by row, and nothing is early", hint=hint
+        )
     early = usual.early if plan.early is None else _early(layout, aliases, plan.early)
     choice = FoldChoice(plan.method or "ic", early, (), _order(aliases, layout, plan.order))  # type: ignore[arg-type]
     indexes = _indexes(layout, aliases, plan, choice)
@@ -227,6 +274,23 @@ def _index_words(text: str) -> dict[str, str]:
     return found
 
 
+def _number_words(name: str) -> Callable[[str], dict[str, float]]:
+    """Reads a number for each input, such as 'a 2000, b 10'."""
+
+    def read(text: str) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for part in text.split(","):
+            alias, _, number = part.strip().rpartition(" ")
+            if not alias or not _NUMBER.fullmatch(number):
+                raise UsageError(f"'{part.strip()}' names no input and number", f"write {name} = 'a 2000, b 10'.")
+            if alias.strip() in found:
+                raise UsageError(f"input '{alias.strip()}' is given two numbers by {name}", "give it one.")
+            found[alias.strip()] = float(number)
+        return found
+
+    return read
+
+
 _READERS: dict[str, Callable[[str], object]] = {
     "method": str.lower,
     "early": _words,
@@ -234,4 +298,8 @@ _READERS: dict[str, Callable[[str], object]] = {
     "order": _words,
     "root": str.strip,
     "share": str.lower,
+    "rate": _number_words("rate"),
+    "keys": _number_words("keys"),
+    "groups": _number_words("groups"),
+    "adapt": str.lower,
 }

@@ -6,6 +6,9 @@ from joinfold.logical.expressions import Column, Expression
 from joinfold.logical.query import Input, LogicalQuery
 from joinfold.operators.choice import FoldChoice
 from joinfold.operators.layout import FoldLayout
+from joinfold.planner.adapting import Following
+from joinfold.planner.cost.sizes import column_bytes
+from joinfold.planner.estimates import Decision
 from joinfold.types import DataType
 
 
@@ -47,6 +50,11 @@ class Frame:
     attached: tuple[Attachment, ...] = ()
     matching: tuple[Expression, ...] = ()
 
+    @property
+    def column_bytes(self) -> dict[str, float]:
+        """What a value of each column takes in a blob, on the average."""
+        return {name: column_bytes(expression.type) for name, expression in self.columns}
+
 
 @dataclass(frozen=True, slots=True)
 class GroupColumn:
@@ -73,6 +81,10 @@ class PhysicalPlan:
     """For a plain join: under which name combinations have a column that SELECT reads."""
     root: str | None = None
     """Of a chain the input that is joined last."""
+    decision: Decision | None = None
+    """What the plan was chosen among, and why; None where nothing was estimated."""
+    following: Following | None = None
+    """How a running query changes to a cheaper plan; None where it stays with this one."""
 
     @property
     def layout(self) -> FoldLayout:

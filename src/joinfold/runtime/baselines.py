@@ -8,6 +8,7 @@ All of them read streams of (ts, key, g, v) and, but for the limit, answer::
 A window of Spark's that ends at e is joinfold's window at the instant e, so the answers can be compared row by row.
 """
 
+import time
 from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
@@ -17,9 +18,9 @@ from pyspark.sql import functions as f
 COLUMNS = "ts TIMESTAMP, key BIGINT, g BIGINT, v BIGINT"
 
 
-def file_stream(spark: SparkSession, folder: str, files_per_batch: int) -> DataFrame:
+def file_stream(spark: SparkSession, folder: str, files_per_batch: int, columns: str = COLUMNS) -> DataFrame:
     """The Parquet files of a folder as a stream, so many to a micro-batch, in the order of their modification."""
-    reader = spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", files_per_batch)
+    reader = spark.readStream.schema(columns).option("maxFilesPerTrigger", files_per_batch)
     return reader.parquet(folder)
 
 
@@ -27,6 +28,14 @@ def limit(a: DataFrame, b: DataFrame) -> DataFrame:
     """The columns that the query reads are handed to Python, which only counts their rows."""
     counted = [rows.mapInArrow(_count, "n BIGINT") for rows in (a.select("ts", "key", "g"), b.select("ts", "key", "v"))]
     return counted[0].union(counted[1])
+
+
+def crossing_seconds(spark: SparkSession, rows: int, columns: int) -> float:
+    """How long rows of so many columns take to cross into Python and be counted there, on all cores."""
+    frame = spark.range(rows).selectExpr(*(f"id + {number} AS c{number}" for number in range(columns)))
+    began = time.perf_counter()
+    frame.mapInArrow(_count, "n BIGINT").agg({"n": "sum"}).collect()
+    return time.perf_counter() - began
 
 
 def _count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

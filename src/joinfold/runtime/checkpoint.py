@@ -97,6 +97,12 @@ def agree(spark: SparkSession, directory: str, plan: PhysicalPlan, partitions: i
     return recorded
 
 
+def recorded_roots(spark: SparkSession, directory: str) -> frozenset[str | None] | None:
+    """The root that the state of a checkpoint has, None for one fold; nothing where it has no state yet."""
+    recorded = _read(spark, directory)
+    return None if recorded is None else frozenset({recorded.root})
+
+
 def _refuse_another_input(directory: str, was: InputFacts, now: InputFacts) -> None:
     differences = [
         (was.time, now.time, f"with the time of '{now.alias}' taken from {{}}"),

@@ -38,7 +38,9 @@ def run(plan: PhysicalPlan, sources: dict[str, DataFrame], partitions: int) -> D
     require_settings(spark, is_streaming)
     blobs, run_name = packed(plan, sources, buckets), uuid.uuid4().hex
     for number, choice in enumerate(plan.choices):
-        stage, grouped = FoldStage(folds, number, choice, buckets, merges, question), blobs.groupBy("bucket")
+        following = plan.following if number == len(folds) - 1 else None
+        stage = FoldStage(folds, number, choice, buckets, merges, question, following)
+        grouped = blobs.groupBy("bucket")
         if is_streaming:
             blobs = FoldProcessor.over(grouped, stage, run_name)
         else:

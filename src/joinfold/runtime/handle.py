@@ -4,6 +4,7 @@ FOLD counts for itself and sends its numbers beside its answers, one row per buc
 over with the report of every micro-batch; when nothing comes it reports too, without numbers.
 """
 
+import logging
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,24 +21,38 @@ from joinfold.planner.plan import PhysicalPlan
 from joinfold.runtime.failures import clear_error
 from joinfold.timetext import timestamp_text
 
+_log = logging.getLogger(__name__)
+
 METRICS = "joinfold "  # and the name of the run and of the fold: queries over queries are watched apart
 REMEMBERED = 1000
 _ADDED = ("entries", "cells", "state_bytes", "late_")  # each fold has its own; of the rest they know the same
 METRIC_COLUMNS = (
     "watermark long, instants long, entries long, cells long, state_bytes long, late array<long>, seen array<long>, "
-    "read array<long>"
+    "read array<long>, figures array<double>, plan string, change string"
 )
+FIGURES = ("rate", "passes", "keys", "groups", "skew", "disorder")  # of each stream, as FOLD has measured them
 
 
 @dataclass(frozen=True, slots=True)
 class StreamProgress:
-    """One stream of a query: the rows of the micro-batch, its largest event time and late rows so far."""
+    """One stream of a query: the rows of the micro-batch, its largest event time and late rows so far.
+
+    The rest is measured over about a window, and None before that: the rows for a second of the stream's own time, the
+    share that passes its filters, the different keys and groups, how uneven keys are, and the share of rows that come
+    after one of a later time. See `StreamStatistics`.
+    """
 
     alias: str
     rows: int
     rows_per_second: float
     largest: str | None
     late_rows: int
+    rate: float | None = None
+    passes: float | None = None
+    keys: float | None = None
+    groups: float | None = None
+    skew: float | None = None
+    disorder: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +60,8 @@ class Progress:
     """A query after a micro-batch, in which it answered at ``instants`` instants.
 
     ``waiting_for`` says which stream holds the watermark back, ``silent_since`` when an instant was last answered, or
-    else when the query began.
+    else when the query began. ``plan`` is the plan that it goes on with, in a few words; ``plan_change`` is what it was
+    changed from in this micro-batch, and why.
     """
 
     batch: int
@@ -57,6 +73,8 @@ class Progress:
     state_bytes: int
     waiting_for: str
     silent_since: datetime
+    plan: str = ""
+    plan_change: str | None = None
 
 
 def observed(noted: DataFrame, streams: int, run: str) -> DataFrame:
@@ -67,11 +85,15 @@ def observed(noted: DataFrame, streams: int, run: str) -> DataFrame:
         f.sum("entries").alias("entries"),
         f.max("cells").alias("cells"),
         f.sum("state_bytes").alias("state_bytes"),
+        f.max("plan").alias("plan"),
+        f.max("change").alias("change"),
     ]
     for place in range(streams):
         watched.append(f.sum(f.col("late")[place]).alias(f"late_{place}"))
         watched.append(f.max(f.col("seen")[place]).alias(f"seen_{place}"))
         watched.append(f.sum(f.col("read")[place]).alias(f"read_{place}"))
+        for number, name in enumerate(FIGURES):
+            watched.append(f.max(f.col("figures")[place * len(FIGURES) + number]).alias(f"{name}_{place}"))
     return noted.observe(METRICS + run, *watched).where("blob IS NOT NULL").select("fold", "bucket", "blob")
 
 
@@ -140,6 +162,8 @@ class Handle:
         if metrics.get("instants"):
             self._silent_since = began + timedelta(seconds=seconds)
         self._silent_since = self._silent_since or began
+        if metrics.get("change"):
+            _log.info("micro-batch %d: %s", step["batchId"], metrics["change"])
         if metrics:
             self._history.append(_progress(step["batchId"], metrics, seconds, self.plan, self._silent_since))
         self._last = step
@@ -176,6 +200,7 @@ def _progress(
             metrics[f"read_{place}"] / seconds if seconds else 0.0,
             _time(metrics[f"seen_{place}"]),
             metrics[f"late_{place}"],
+            *(metrics[f"{name}_{place}"] for name in FIGURES),
         )
         for place, input_ in enumerate(inputs)
     )
@@ -189,6 +214,8 @@ def _progress(
         metrics["state_bytes"],
         _waiting_for(plan, metrics),
         silent_since,
+        metrics["plan"] or ("" if plan.decision is None else plan.decision.chosen.title),
+        metrics["change"],
     )
 
 

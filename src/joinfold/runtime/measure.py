@@ -5,11 +5,14 @@ import time
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
+
+from joinfold.runtime.handle import METRICS
 
 POLL_SECONDS = 0.05
 PATIENCE_SECONDS = 120.0
@@ -28,13 +31,19 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class StreamRun:
-    """What a run did; ``answers`` is None where they were thrown away, ``capped`` where it was stopped."""
+    """What a run did; ``answers`` is None where they were thrown away, ``capped`` where it was stopped.
+
+    ``state_bytes`` is what Spark says that the state stores hold in memory, ``entry_bytes`` what joinfold says that its
+    entries take in them, and ``plan_changes`` how it has followed the data.
+    """
 
     batches: tuple[Batch, ...]
     seconds: float
     capped: bool
     state_bytes: int
     answers: pa.Table | None
+    entry_bytes: int = 0
+    plan_changes: tuple[str, ...] = ()
 
 
 def run_stream(frame: DataFrame, *, cap_seconds: float, keep_answers: bool) -> StreamRun:
@@ -60,7 +69,9 @@ def run_stream(frame: DataFrame, *, cap_seconds: float, keep_answers: bool) -> S
             frame.sparkSession.catalog.dropTempView(name)
     batches = tuple(_batch(step, started) for step in progress)
     state_bytes = max((_state_bytes(step) for step in progress), default=0)
-    return StreamRun(batches, seconds, capped, state_bytes, answers)
+    entry_bytes = max((sum(_told(step, "state_bytes")) for step in progress), default=0)
+    changes = tuple(change for step in progress for change in _told(step, "change"))
+    return StreamRun(batches, seconds, capped, state_bytes, answers, entry_bytes, changes)
 
 
 def _finished_within(query: StreamingQuery, deadline: float) -> bool:
@@ -97,3 +108,9 @@ def _batch(step: StreamingQueryProgress, started: float) -> Batch:
 def _state_bytes(step: StreamingQueryProgress) -> int:
     """What Spark says the state stores hold in memory."""
     return sum(operator.memoryUsedBytes for operator in step.stateOperators)
+
+
+def _told(step: StreamingQueryProgress, name: str) -> list[Any]:
+    """What joinfold's folds have told of themselves."""
+    told = [row.asDict().get(name) for run, row in step.observedMetrics.items() if run.startswith(METRICS)]
+    return [value for value in told if value is not None]

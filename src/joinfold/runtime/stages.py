@@ -16,17 +16,19 @@ from joinfold.operators.chain import pass_on
 from joinfold.operators.changes import changes
 from joinfold.operators.choice import FoldChoice
 from joinfold.operators.codec import decode, encode
+from joinfold.operators.fold import Fold
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.merge import merge, placed, together
 from joinfold.operators.values import stable_hash
+from joinfold.planner.adapting import Following
 from joinfold.runtime.blobs import BLOBS_ARROW, Addressed, blob_batch
 from joinfold.types import Schema
 
 
 @dataclass(frozen=True, slots=True)
 class FoldStage:
-    """What a fold needs besides its rows: all layouts and which is its own, a choice, its buckets, and the labels that
-    answers are merged by.
+    """What a fold needs besides its rows: all layouts and which is its own, a choice, its buckets, the labels that
+    answers are merged by, and how it follows the data while it streams.
     """
 
     folds: tuple[FoldLayout, ...]
@@ -35,6 +37,7 @@ class FoldStage:
     buckets: tuple[int, ...]
     merges: tuple[int, ...]
     question: str
+    following: Following | None = None
 
     @property
     def layout(self) -> FoldLayout:
@@ -51,6 +54,15 @@ class FoldStage:
     def fold_for(self, bucket: int) -> Bucket:
         """A bucket before its first row."""
         return open_bucket(self.layout, self.buckets.index(bucket), self.choice)
+
+    def follow(self, bucket: Bucket) -> str | None:
+        """Lets a bucket go on with a cheaper plan if there is one; what has changed, and why."""
+        change = self.following.follow(bucket) if self.following is not None and isinstance(bucket, Fold) else None
+        return None if change is None else str(change)
+
+    def title(self, bucket: Bucket) -> str | None:
+        """The plan of a bucket that follows the data, in a few words."""
+        return None if self.following is None else self.following.title(self.layout, bucket.choice)
 
     def split(self, bucket: int, noted: Noted) -> Iterator[Addressed]:
         """What a bucket has noted: for the later folds that read it, or, by the last, for where groups are merged."""

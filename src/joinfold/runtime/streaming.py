@@ -19,7 +19,7 @@ from joinfold.operators.bucket import Bucket, Moment
 from joinfold.operators.codec import decode, encode
 from joinfold.operators.timeline import Clock, Occupancy
 from joinfold.runtime.blobs import BLOBS, Addressed
-from joinfold.runtime.handle import METRIC_COLUMNS, observed
+from joinfold.runtime.handle import FIGURES, METRIC_COLUMNS, observed
 from joinfold.runtime.pieces import Pieces
 from joinfold.runtime.stages import FoldStage
 from joinfold.runtime.warm import WarmFolds, shared_folder
@@ -62,10 +62,11 @@ class FoldProcessor(StatefulProcessor):
         noted += self.stage.split(bucket, answered)
         pieces.forget(fold.is_done)
         pieces.merge(fold)
+        change = self.stage.follow(fold)
         facts = {"token": uuid.uuid4().hex, "identity": self.stage.identity, **pieces.facts()}
         self.moment.update((encode(_NO_ROWS, facts | _moment_facts(fold.moment)),))
         _warm.keep(f"{self.run}-{bucket}", facts["token"], fold)
-        yield _rows(noted, fold, len(answered.numbers), pieces.size_bytes)
+        yield _rows(noted, fold, len(answered.numbers), pieces.size_bytes, self.stage.title(fold), change)
 
     def close(self) -> None:
         """Nothing to close: the state is Spark's."""
@@ -90,7 +91,9 @@ class FoldProcessor(StatefulProcessor):
         return pieces, fold
 
 
-def _rows(noted: list[Addressed], fold: Bucket, instants: int, state_bytes: int) -> pd.DataFrame:
+def _rows(
+    noted: list[Addressed], fold: Bucket, instants: int, state_bytes: int, title: str | None, change: str | None
+) -> pd.DataFrame:
     """The noted answers, and one more row with the bucket's metrics."""
     moment = fold.moment
     metrics = {
@@ -102,11 +105,20 @@ def _rows(noted: list[Addressed], fold: Bucket, instants: int, state_bytes: int)
         "late": moment.late,
         "seen": moment.clock.largest,
         "read": fold.rows_read if fold.is_first else [0] * fold.layout.streams,  # every bucket knows them; one says so
+        "figures": _figures(fold) if fold.is_first else None,
+        "plan": title if fold.is_first else None,
+        "change": change,
     }
     rows = [{"fold": number, "bucket": label, "blob": blob} for number, label, blob in noted]
     rows.append({"fold": -1, "bucket": 0, **metrics})
     columns = ["fold", "bucket", "blob", *metrics]
     return pd.DataFrame({name: pd.Series([row.get(name) for row in rows], dtype=object) for name in columns})
+
+
+def _figures(fold: Bucket) -> list[float | None]:
+    """What is measured of each stream, one after another."""
+    measured = [fold.observed.figures(stream) for stream in range(fold.layout.streams)]
+    return [None if known is None else getattr(known, name) for known in measured for name in FIGURES]
 
 
 _NO_ROWS = pa.RecordBatch.from_pydict({"cell": pa.array([], pa.int64())})

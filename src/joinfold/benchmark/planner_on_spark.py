@@ -1,0 +1,230 @@
+"""On Spark: is the plan that a query gets by itself as fast as the best that can be forced? Does it follow the data?
+
+Queries that need unlike plans run over streams of R1's size, of which rate, keys and groups are declared: once as they
+are planned, and once under every plan that is forced. One that takes twice as long as the planned one is stopped.
+
+The stream that shifts has many groups and few matches at first, then few groups and many matches: the plan that is
+good for the one is bad for the other. It is told nothing and has to find out.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as parquet
+
+from joinfold.benchmark.answers import common
+from joinfold.benchmark.data import R1, STREAMS, Dataset, set_place
+from joinfold.benchmark.environment import Say
+from joinfold.errors import QueryError
+from joinfold.planner.forcing import Plan
+from joinfold.query import Query
+from joinfold.runtime.baselines import file_stream
+from joinfold.runtime.measure import StreamRun, run_stream
+from joinfold.session import Session
+from joinfold.workloads.arrival import SECOND_US, START_US
+
+DATA = replace(R1, seconds=600)
+VALUES = 100  # of the column v
+WINDOW = "[30 SECOND SLIDE 5 SECOND]"
+BY_KEY = f"FROM a {WINDOW}, b {WINDOW} WHERE a.key = b.key"
+QUERIES = {
+    "sums by key": f"SELECT a.g, COUNT(*) AS n, SUM(b.v) AS s {BY_KEY} GROUP BY a.g",
+    "an extreme": f"SELECT a.g, COUNT(*) AS n, MAX(b.v) AS top {BY_KEY} GROUP BY a.g",
+    "groups of both": f"SELECT a.g, b.g AS h, COUNT(*) AS n {BY_KEY} GROUP BY a.g, b.g",
+    "a condition": f"SELECT a.g, COUNT(*) AS n, SUM(b.v) AS s {BY_KEY} AND a.g <> b.g GROUP BY a.g",
+    "an inequality": f"SELECT COUNT(*) AS n, SUM(b.v) AS s {BY_KEY} AND a.v < b.v",
+    "a band": f"SELECT COUNT(*) AS n, SUM(b.v) AS s FROM a {WINDOW}, b {WINDOW} WHERE a.v BETWEEN b.v - 1 AND b.v + 1",
+    "a value of both": f"SELECT COUNT(*) AS n, SUM(ABS(a.v - b.v)) AS s {BY_KEY}",
+}
+FORCED = (
+    "method=tc; early=none; index=a hash, b hash",
+    "method=ic; early=none; index=a hash, b hash",
+    "method=ic; early=a, b; index=a hash, b hash",
+    "method=tc; early=none; index=a btree, b btree",
+    "method=ic; early=none; index=a btree, b btree",
+    "method=ic; early=a, b; index=a btree, b btree",
+    "index=a sums, b sums",
+)
+PLANNED, ADAPTIVE = "as planned", "following the data"
+CAP_SECONDS = 120.0
+LEAST_CAP_SECONDS = 40.0
+
+SHORT = "[10 SECOND SLIDE 1 SECOND]"
+SHIFTING = (
+    f"SELECT a.g, COUNT(*) AS n, SUM(b.v) AS s FROM a {SHORT}, b {SHORT} "
+    "WHERE a.key = b.key AND a.x BETWEEN b.x - 100 AND b.x + 100 GROUP BY a.g"
+)
+SHIFTING_COLUMNS = "ts TIMESTAMP, key BIGINT, g BIGINT, x BIGINT, v BIGINT"
+NEAR_BAR, ADAPTIVE_BAR, WORST_BAR = 1.25, 1.1, 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class SparkRun:
+    """A plan of a query on Spark: rows for a second, or fewer where it was stopped; bytes of state."""
+
+    query: str
+    plan: str
+    rows_per_second: float
+    capped: bool
+    estimated_bytes: float
+    measured_bytes: int
+    changes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class SparkResults:
+    """The runs of all queries, each planned one first, those of the stream that shifts, and who answered otherwise."""
+
+    runs: list[SparkRun] = field(default_factory=list)
+    shifting: list[SparkRun] = field(default_factory=list)
+    differences: list[str] = field(default_factory=list)
+
+    def times(self, query: str) -> float:
+        """How many times as long the planned run takes as the fastest one."""
+        own = [run for run in self.runs if run.query == query]
+        return max(run.rows_per_second for run in own) / own[0].rows_per_second
+
+    @property
+    def adaptive_times(self) -> tuple[float, float]:
+        """How many times as long as the fastest fixed plan the run takes that follows, and the slowest as that run."""
+        own, *fixed = (run.rows_per_second for run in self.shifting)
+        return max(fixed) / own, own / min(fixed)
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Part of a stream that shifts."""
+
+    seconds: int
+    rows_per_second: int
+    keys: int
+    groups: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """A stream of two phases, in files of some seconds each."""
+
+    phases: tuple[Phase, ...] = (Phase(120, 4_000, 20, 3_000), Phase(120, 8_000, 2, 2))
+    seconds_per_file: int = 10
+
+    def write(self, directory: Path) -> None:
+        """A folder for each stream."""
+        for place, stream in enumerate(STREAMS):
+            (directory / stream).mkdir(parents=True)
+            for number, table in enumerate(self.tables(place)):
+                file = directory / stream / f"part-{number:05d}.parquet"
+                parquet.write_table(table, file)
+                set_place(file, number)
+
+    def tables(self, place: int) -> list[pa.Table]:
+        """The files of a stream."""
+        draw, found, first = np.random.default_rng((5, place)), [], 0
+        for phase in self.phases:
+            for start in range(first, first + phase.seconds, self.seconds_per_file):
+                rows, span = phase.rows_per_second * self.seconds_per_file, self.seconds_per_file * SECOND_US
+                times = START_US + start * SECOND_US + np.sort(draw.integers(0, span, rows))
+                found.append(
+                    pa.table(
+                        {
+                            "ts": pa.array(times, pa.timestamp("us", tz="UTC")),
+                            "key": draw.integers(0, phase.keys, rows),
+                            "g": draw.integers(0, phase.groups, rows),
+                            "x": draw.integers(0, 100_000, rows),
+                            "v": draw.integers(0, VALUES, rows),
+                        }
+                    )
+                )
+            first += phase.seconds
+        return found
+
+
+def run_on_spark(
+    session: Session, results: SparkResults, say: Say, data: Dataset = DATA, shift: Shift | None = None
+) -> None:
+    """All queries over R1, and the one over the stream that shifts."""
+    shift = shift or Shift()
+    with tempfile.TemporaryDirectory(prefix="joinfold-planner-") as name:
+        folder = Path(name)
+        say(f"writing {data}")
+        data.write(folder / "r1")
+        for told, text in QUERIES.items():
+            queries = _plans(lambda: _declared(session, folder / "r1", data), text, PLANNED)
+            results.runs += _run(told, queries, results, say)
+        say("writing a stream that shifts")
+        shift.write(folder / "shifting")
+        queries = _plans(lambda: _untold(session, folder / "shifting"), SHIFTING, ADAPTIVE)
+        results.shifting += _run("shifting", queries, results, say)
+
+
+def _declared(session: Session, folder: Path, data: Dataset) -> Session:
+    """R1, with what is known of it."""
+    own, keys = Session(session.spark), {"key": data.keys, "g": data.groups, "v": VALUES}
+    for stream in STREAMS:
+        frame = file_stream(session.spark, str(folder / stream), data.files_per_batch)
+        own.stream(stream, frame, time="ts", rate=data.rows_per_second, keys=keys)
+    return own
+
+
+def _untold(session: Session, folder: Path) -> Session:
+    """The stream that shifts, of which nothing is known."""
+    own = Session(session.spark)
+    for stream in STREAMS:
+        own.stream(stream, file_stream(session.spark, str(folder / stream), 1, SHIFTING_COLUMNS), time="ts")
+    return own
+
+
+def _plans(registered: Callable[[], Session], text: str, first: str) -> Iterator[tuple[str, Query]]:
+    """A query as it is planned, then under every other plan that can do it; what follows the data is no fixed plan."""
+    planned = registered().sql(text)
+    yield first, planned
+    for told in FORCED:
+        with suppress(QueryError):
+            query = registered().sql(text, Plan.parse(told))
+            if query.plan.choices != planned.plan.choices or planned.plan.following is not None:
+                yield told, query
+
+
+def _run(name: str, queries: Iterable[tuple[str, Query]], results: SparkResults, say: Say) -> list[SparkRun]:
+    """Runs plans over all files; the first one as long as it takes, the others no longer than twice that."""
+    found: list[SparkRun] = []
+    done: list[StreamRun] = []
+    for told, query in queries:
+        cap = max(LEAST_CAP_SECONDS, WORST_BAR * done[0].seconds) if done else CAP_SECONDS
+        ran = run_stream(query.to_df(), cap_seconds=cap, keep_answers=True)
+        rate, state = _rows_per_second(ran), query.plan.decision
+        estimated = 0.0 if state is None else state.chosen.estimate.state_bytes
+        found.append(SparkRun(name, told, rate, ran.capped, estimated, ran.entry_bytes, ran.plan_changes))
+        done.append(ran)
+        say(f"{name}, {told}: {rate:,.0f} rows/s{', stopped' if ran.capped else ''}")
+    _compare(name, found, done, results)
+    return found
+
+
+def _rows_per_second(run: StreamRun) -> float:
+    """Rows of all finished micro-batches after the first over the time they took, or over the cap."""
+    steady = [batch for batch in run.batches if batch.number and batch.rows]
+    seconds = sum(batch.seconds for batch in steady)
+    if run.capped:
+        seconds = max(seconds, run.seconds)
+    return max(sum(batch.rows for batch in steady), 1) / max(seconds, 1e-9)
+
+
+def _compare(name: str, runs: Sequence[SparkRun], done: Sequence[StreamRun], results: SparkResults) -> None:
+    """Whether all have answered as the first, as far as they came."""
+    first = done[0].answers
+    for run, other in zip(runs[1:], done[1:], strict=True):
+        assert first is not None and other.answers is not None
+        if other.answers.num_rows:
+            ours, theirs = (_in_order(table) for table in common(first, other.answers))
+            if not ours.equals(theirs):
+                results.differences.append(f"{name}, {run.plan} and {runs[0].plan}")
+
+
+def _in_order(table: pa.Table) -> pa.Table:
+    return table.sort_by([(name, "ascending") for name in table.column_names]).combine_chunks()

@@ -1,0 +1,82 @@
+"""What was measured of the planner: as tables for a person and as JSON for a machine."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from joinfold.benchmark.methods_report import write_json
+from joinfold.benchmark.planner import NEAR_BAR, PAPERS, WITHIN, PlannerResults
+from joinfold.benchmark.planner_on_spark import SparkResults
+from joinfold.benchmark.report import new_table
+
+
+def planner_json(results: PlannerResults) -> dict[str, Any]:
+    """Everything."""
+    return {
+        "environment": results.environment,
+        "seconds": results.seconds,
+        "near_share": results.near_share,
+        "memory_share": results.memory_share,
+        "ranked": {name: results.ranked_share(plans) for name, plans in PAPERS.items()},
+        "verdicts": [asdict(verdict) | {"near": verdict.is_near} for verdict in results.verdicts],
+        "runs": [asdict(run) for run in results.runs],
+        "on_spark": asdict(results.on_spark),
+    }
+
+
+def write_planner(results: PlannerResults, directory: Path) -> Path:
+    """Writes ``results-planner.json`` into a folder."""
+    return write_json(planner_json(results), directory / "results-planner.json")
+
+
+def planner_tables(results: PlannerResults) -> list[Table]:
+    """What is worth printing, in order."""
+    tables = [_verdict_table(results), _share_table(results)]
+    return [*tables, _spark_table(results.on_spark)] if results.on_spark.runs else tables
+
+
+def _verdict_table(results: PlannerResults) -> Table:
+    table = new_table(
+        "What is chosen, and what is fastest", "trial", "chosen", "fastest", "plans", "× fastest", "ms to plan", ""
+    )
+    for verdict in results.verdicts:
+        table.add_row(
+            verdict.trial,
+            verdict.chosen,
+            "the same" if verdict.fastest == verdict.chosen else verdict.fastest,
+            f"{verdict.plans}",
+            f"{verdict.times:.2f}",
+            f"{1e3 * verdict.planning_seconds:.0f}",
+            "" if verdict.is_near else "far",
+        )
+    return table
+
+
+def _share_table(results: PlannerResults) -> Table:
+    table = new_table("How well estimates do", "what", "share", "of", "bar")
+    near = len(results.verdicts)
+    table.add_row("the choice within a fifth of the fastest", f"{results.near_share:.0%}", f"{near}", f"{NEAR_BAR:.0%}")
+    table.add_row(f"memory of the choice within {WITHIN:g} ×", f"{results.memory_share:.0%}", f"{near}", "100%")
+    for name, plans in PAPERS.items():
+        share, pairs = results.ranked_share(plans)
+        table.add_row(f"{name}, pairs of plans in the order measured", f"{share:.0%}", f"{pairs}", "")
+    return table
+
+
+def _spark_table(results: SparkResults) -> Table:
+    """Plans on Spark: how fast each is beside the one that was planned, and its state."""
+    table = new_table("On Spark", "query", "plan", "rows/s", "× planned", "state MB", "estimated MB", "")
+    for run in (*results.runs, *results.shifting):
+        first = next(other for other in (*results.runs, *results.shifting) if other.query == run.query)
+        table.add_row(
+            run.query,
+            run.plan,
+            f"{run.rows_per_second:,.0f}",
+            f"{run.rows_per_second / first.rows_per_second:.2f}",
+            f"{run.measured_bytes / 1e6:,.1f}",
+            f"{run.estimated_bytes / 1e6:,.1f}",
+            "stopped" if run.capped else f"{len(run.changes)} changes" if run.changes else "",
+        )
+    return table

@@ -1,0 +1,72 @@
+"""Streams and relations of a query that is looked at, as the command line gives them: NAME=SCHEMA or NAME=PATH.
+
+A schema is enough to say what a query means. What it costs depends on its rows: those of a path are read, of a stream
+no more than are needed.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+
+import pyarrow as pa
+from pyarrow import dataset
+
+from joinfold.arrow import arrow_type
+from joinfold.errors import UsageError
+from joinfold.inprocess.analysis import MOST_ROWS
+from joinfold.live.columns import default_time, parquet_schema, visible_files
+from joinfold.session import Session, schema_of
+from joinfold.types import TIMESTAMP, Schema
+
+
+def register(
+    session: Session,
+    streams: Mapping[str, str],
+    tables: Mapping[str, str],
+    times: Mapping[str, str],
+    with_rows: bool = False,
+) -> None:
+    """Registers streams and relations by their texts, and the times of streams; ``with_rows``: those of paths too."""
+    for name in times:
+        if name not in streams:
+            raise UsageError(f"--time names '{name}', which is not a stream", "give it with --stream.")
+    for name, text in streams.items():
+        schema = named_schema(text)
+        source = _rows(text, schema, MOST_ROWS + 1) if with_rows and os.path.exists(text) else schema
+        session.stream(name, source, time=times.get(name) or default_time(schema))
+    for name, text in tables.items():
+        schema = named_schema(text)
+        session.table(name, _rows(text, schema) if with_rows and os.path.exists(text) else schema)
+
+
+def refuse_schemas(texts: Iterable[tuple[str, str]]) -> None:
+    """Raises `UsageError` for the first name that has no rows."""
+    for name, text in texts:
+        if not os.path.exists(text):
+            hint = f"give a Parquet file or folder: {name}=PATH."
+            raise UsageError(f"--analyze runs the query, and '{name}' is given by its schema alone", hint)
+
+
+def named_schema(text: str) -> Schema:
+    """The columns that a text lists, or that a Parquet file or folder has."""
+    if os.path.exists(text):  # os.path takes texts of any length, Path refuses long ones
+        return parquet_schema(text)
+    if " " not in text:
+        hint = "a schema is written 'location STRING, ts TIMESTAMP'."
+        raise UsageError(f"'{text}' is neither a file nor a schema", hint)
+    return schema_of(text)
+
+
+def _rows(path: str, schema: Schema, at_most: int | None = None) -> pa.Table:
+    """The rows of a Parquet file or folder, or the first of them, in the types of their columns."""
+    files = [file for file in visible_files(path) if file.suffix == ".parquet" or os.path.isfile(path)]
+    format_ = dataset.ParquetFileFormat(coerce_int96_timestamp_unit="us")
+    try:
+        read = dataset.dataset([str(file) for file in files], format=format_)
+        table = read.to_table() if at_most is None else read.head(at_most)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise UsageError(f"cannot read the rows of '{path}': {str(error).splitlines()[0]}") from error
+    for place, field in enumerate(schema):
+        if field.type == TIMESTAMP:  # Spark writes an instant as INT96, which carries no zone
+            instants = table.column(field.name).cast(arrow_type(TIMESTAMP), safe=False)
+            table = table.set_column(place, field.name, instants)
+    return table

@@ -1,0 +1,305 @@
+"""What joinfold's own plans do in a second of stream: how many operations of each kind, stage by stage.
+
+Kang's principle, for the stages that really run: a row, an entry, a probe, a combination each have a price on a machine
+(`weights`), and a plan costs what it does times the prices. Nothing here knows a price.
+
+    PACK     rows are read column by column, and become entries
+    FOLD     entries are taken in; they enter their window and leave it, each with a call for all of a cell:
+               sets     IC over hashed aggregation sets: an entry is multiplied with all slots of its key
+               sums     IC over ranges: an entry goes down a tree of sums, once for each group
+               found    combinations are found in structures one by one, and PC, IC or TC does something with each
+             and every group is noted at every instant
+    MERGE    notes of all buckets are added up
+
+Entries that leave are probed again by IC alone. PC sums all live combinations at every instant.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from math import log2, pow, prod, sqrt
+
+from joinfold.operators.choice import SUMS, FoldChoice
+from joinfold.operators.layout import CONSTANT_ROW, FoldLayout, InputLayout
+from joinfold.operators.probing import Step, steps_from
+from joinfold.planner.cost.windows import Flow
+from joinfold.planner.statistics import StreamStatistics
+
+
+class Amounts(defaultdict[str, float]):
+    """How many operations of each kind."""
+
+    def __init__(self, amounts: Mapping[str, float] | None = None) -> None:
+        super().__init__(float, amounts or {})
+
+    def add(self, others: Mapping[str, float]) -> None:
+        """More of them."""
+        for name, amount in others.items():
+            self[name] += amount
+
+
+OPERATIONS = (
+    "row crossed into Python",
+    "column of a row crossed into Python",
+    "row packed",
+    "column of a row packed",
+    "entry packed",
+    "blob packed",
+    "byte shuffled",
+    "blob taken in",
+    "entry taken in",
+    "column of an entry taken in",
+    "call of sets",
+    "entry in or out of a set",
+    "column of an entry in or out of a set",
+    "slot multiplied",
+    "product",
+    "charge of an extreme",
+    "call of sums",
+    "level of sums moved",
+    "level of sums asked",
+    "call of a structure",
+    "member in or out",
+    "column of a member in or out",
+    "member merged",
+    "list update",
+    "hash update",
+    "btree level updated",
+    "ttree level updated",
+    "list member scanned",
+    "hash probe",
+    "btree level probed",
+    "ttree level probed",
+    "match found",
+    "condition checked",
+    "value computed",
+    "combination",
+    "column of a combination",
+    "combination added",
+    "combination charged",
+    "leaving time charged",
+    "combination kept",
+    "combination summed again",
+    "charge taken back",
+    "instant",
+    "group noted",
+    "column of a group noted",
+    "row numbered",
+    "group merged",
+    "row answered on arrival",
+)
+CALLS = ("instant", "blob taken in", "call of sets", "call of sums", "call of a structure")  # each bucket has its own
+
+
+def pack_amounts(columns: int, known: StreamStatistics, entries_per_second: float, crossed: bool) -> Amounts:
+    """PACK of a stream whose frame has so many columns; ``crossed``: its rows come from Spark."""
+    amounts = Amounts()
+    if crossed:
+        amounts["row crossed into Python"] = known.rate
+        amounts["column of a row crossed into Python"] = known.rate * columns
+    amounts["row packed"] = known.rate
+    amounts["column of a row packed"] = known.rate * columns
+    amounts["entry packed"] = entries_per_second
+    return amounts
+
+
+class FoldAmounts:
+    """What a fold does under a choice; ``selectivity`` is that of all conditions besides equal keys."""
+
+    def __init__(
+        self, layout: FoldLayout, choice: FoldChoice, flows: Sequence[Flow], instants: float, selectivity: float
+    ) -> None:
+        self.layout = layout
+        self.choice = choice
+        self.flows = flows
+        self.instants = instants
+        self.selectivity = selectivity
+        self.amounts = Amounts()
+
+    def counted(self) -> Amounts:
+        """All operations for a second of stream."""
+        for flow, side in zip(self.flows, self.layout.inputs, strict=True):
+            self.amounts["blob taken in"] += min(self.instants, flow.calls_per_second)
+            self.amounts["entry taken in"] += flow.entries_per_second
+            self.amounts["column of an entry taken in"] += flow.entries_per_second * _columns(side)
+        if self.choice.is_fused:
+            self._sets()
+        elif SUMS in self.choice.indexes:
+            self._sums()
+        else:
+            self._found()
+        self._notes()
+        return self.amounts
+
+    # --- sets ---------------------------------------------------------------------------------------------------
+
+    def _sets(self) -> None:
+        products = len(self.layout.integer_products) + 4 * len(self.layout.real_products)
+        for place, flow in enumerate(self.flows):
+            moved = _moved(flow)
+            self.amounts["call of sets"] += flow.calls_per_second * (2 if flow.leaves else 1)
+            self.amounts["entry in or out of a set"] += moved
+            self.amounts["column of an entry in or out of a set"] += moved * _columns(self.layout.inputs[place])
+            slots, bound = 1.0, [place]
+            for other, held in enumerate(self.flows):
+                if other != place:
+                    slots *= held.merged * self._equal(other, bound)
+                    bound.append(other)
+            self.amounts["slot multiplied"] += moved * slots
+            self.amounts["product"] += moved * slots * products
+            self.amounts["charge of an extreme"] += flow.entries_per_second * slots * len(self.layout.extremes)
+
+    # --- sums ---------------------------------------------------------------------------------------------------
+
+    def _sums(self) -> None:
+        (join,) = self.layout.combining.ranges
+        orders = 3 if join.low is not None and join.high is not None else 1
+        for place, flow in enumerate(self.flows):
+            moved, other = _moved(flow), self.flows[1 - place]
+            own = orders if place == join.bound_place else 1
+            asked = orders if place == join.value_place else 1
+            self.amounts["call of sums"] += flow.calls_per_second * (2 if flow.leaves else 1)
+            self.amounts["level of sums moved"] += moved * own * _levels(flow.merged)
+            groups = max(1.0, min(other.groups, other.merged / other.keys))  # of a key, each with a tree of its own
+            self.amounts["level of sums asked"] += moved * asked * groups * _levels(other.merged / other.keys / groups)
+
+    # --- combinations that are found one by one -----------------------------------------------------------------
+
+    def _found(self) -> None:
+        for place, flow in enumerate(self.flows):
+            is_leaving_joined = self.choice.method == "ic" and not self.layout.is_plain
+            probing = flow.entries_per_second * (2 if is_leaving_joined and flow.leaves else 1)
+            self._update(place, flow)
+            calls = flow.calls_per_second * (2 if flow.leaves else 1)
+            steps = steps_from(self.layout, self.choice.order, place)
+            self.amounts["call of a structure"] += calls * (1 + len(steps))
+            found, bound = probing, [place]
+            for step in steps:
+                found = self._probe(step, found, bound)
+                bound.append(step.place)
+            self._combine(found)
+            if self.choice.method == "tc" and flow.calls_per_second:
+                times = min(self.live_cells, found / flow.calls_per_second)
+                self.amounts["leaving time charged"] += flow.calls_per_second * times
+        if self.choice.method == "pc":
+            self.amounts["combination summed again"] += self.instants * self.live_combinations
+        if self.choice.method == "tc":
+            self.amounts["charge taken back"] += self.instants * self.groups
+
+    def _update(self, place: int, flow: Flow) -> None:
+        """Members and structures of the window that entries enter and leave."""
+        moved, side, structure = _moved(flow), self.layout.inputs[place], self.choice.indexes[place].structure
+        self.amounts["member in or out"] += moved
+        self.amounts["column of a member in or out"] += moved * _columns(side)
+        if self._merges(place):
+            self.amounts["member merged"] += moved
+            moved *= flow.new
+        if structure in ("btree", "ttree"):
+            self.amounts[f"{structure} level updated"] += moved * _levels(self.held(place))
+        else:
+            self.amounts[f"{structure} update"] += moved
+
+    def _probe(self, step: Step, probes: float, bound: list[int]) -> float:
+        """One more window: how many combinations are left behind its conditions."""
+        held, structure = self.held(step.place), self.choice.indexes[step.place].structure
+        if self.layout.feeds[step.place] == CONSTANT_ROW:
+            structure = "list"
+        match structure:
+            case "list":
+                self.amounts["list member scanned"] += probes * held
+            case "hash":
+                self.amounts["hash probe"] += probes
+            case _:
+                self.amounts[f"{structure} level probed"] += probes * _levels(held)
+        ranged = self.selectivity if step.range is not None else 1.0
+        found = probes * held * self._equal(step.place, bound) * ranged
+        self.amounts["match found"] += found
+        self.amounts["condition checked"] += found * len(step.conditions)
+        return found * (self.selectivity if step.conditions and step.range is None else 1.0)
+
+    def _combine(self, combinations: float) -> None:
+        columns = len(self.layout.integer_products) + 4 * len(self.layout.real_products) + 2 * len(self.layout.extremes)
+        self.amounts["value computed"] += combinations * len(self.layout.combining.values)
+        self.amounts["combination"] += combinations
+        if self.layout.is_plain:
+            return
+        self.amounts["column of a combination"] += combinations * columns
+        method = {"ic": "added", "tc": "charged", "pc": "kept"}[self.choice.method]
+        self.amounts[f"combination {method}"] += combinations
+        self.amounts["charge of an extreme"] += combinations * len(self.layout.extremes)
+
+    # --- answers ------------------------------------------------------------------------------------------------
+
+    def _notes(self) -> None:
+        self.amounts["instant"] += self.instants
+        if self.layout.is_plain:
+            return
+        columns = len(self.layout.integer_products) + 2 * len(self.layout.real_products) + len(self.layout.extremes)
+        noted = self.instants * self.groups
+        if self.layout.is_view:
+            noted = min(noted, sum(map(_moved, self.flows)))
+        self.amounts["group noted"] += noted
+        self.amounts["column of a group noted"] += noted * columns
+
+    @property
+    def groups(self) -> float:
+        """How many groups are live: no more than there are combinations."""
+        grouped = [flow.groups for flow, side in zip(self.flows, self.layout.inputs, strict=True) if side.groups]
+        return max(1.0, min(prod(grouped), self.live_combinations)) if grouped else 1.0
+
+    @property
+    def live_combinations(self) -> float:
+        """Combinations of entries that are in their windows at once."""
+        total, bound = self.held(0), [0]
+        for step in steps_from(self.layout, self.choice.order, 0):
+            total *= self.held(step.place) * self._equal(step.place, bound)
+            bound.append(step.place)
+        return total * (self.selectivity if self.layout.combining else 1.0)
+
+    @property
+    def live_cells(self) -> float:
+        """Cells that are in a window at once, each with its leaving time."""
+        return max(flow.stay * flow.calls_per_second for flow in self.flows)
+
+    def held(self, place: int) -> float:
+        """The entries that a window holds under the choice."""
+        flow = self.flows[place]
+        return max(1.0, flow.merged if self._merges(place) else flow.apart)
+
+    def _merges(self, place: int) -> bool:
+        """Whether entries of different cells are merged: not those that must leave by themselves."""
+        if place in self.layout.views or self.choice.is_fused or SUMS in self.choice.indexes:
+            return True
+        by_leave = self.choice.method != "ic" or bool(self.layout.extremes)
+        return place in self.choice.early and not by_leave
+
+    def _equal(self, place: int, bound: Sequence[int]) -> float:
+        """The share of a window that has the keys of a combination of others.
+
+        Of several with one key those have it that the smallest has. Where a window has keys of several classes, all
+        classes are taken to have equally many.
+        """
+        share, inputs = 1.0, self.layout.inputs
+        for number in inputs[place].classes:
+            others = [other for other in bound if number in inputs[other].classes]
+            share *= max((self._equal_class(place, other) for other in others), default=1.0)
+        return share
+
+    def _equal_class(self, place: int, other: int) -> float:
+        """The same for two windows and one class."""
+        (keys, skew), (their_keys, their_skew) = (
+            (pow(flow.keys, 1 / classes), pow(flow.skew, 1 / classes))
+            for flow, classes in ((self.flows[own], len(self.layout.inputs[own].classes)) for own in (place, other))
+        )
+        return min(sqrt(skew * their_skew) / max(keys, their_keys), 1.0)
+
+
+def _moved(flow: Flow) -> float:
+    return flow.entries_per_second * (2 if flow.leaves else 1)
+
+
+def _columns(side: InputLayout) -> int:
+    return len(side.identity) + len(side.integers) + 4 * len(side.reals) + len(side.extremes)
+
+
+def _levels(members: float) -> float:
+    return log2(members + 2)

@@ -1,0 +1,128 @@
+"""Which plan: all of them for few inputs, the promising ones for many.
+
+For one fold a plan is a method, the inputs that are aggregated early, and a structure for each window:
+
+    two or three inputs    every method with every set of early inputs
+    more                   Tran's greedy rule: begin with all early, or none, and change the input that saves most,
+                           as long as one does
+
+What a structure costs does not depend on those of other windows (Kang), so each window takes its cheapest by itself.
+Windows are probed in the order of what they let through, the fewest first. A chain has a plan for every root.
+
+Where nothing is known of the streams nothing is decided by estimates: the usual plan is taken.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain as joined
+from itertools import combinations
+
+from joinfold.kernels.structures import STRUCTURES
+from joinfold.operators.choice import HASH, SUMS, TREE, FoldChoice, Index, MethodName, can_fuse, can_sum
+from joinfold.operators.layout import FoldLayout
+from joinfold.operators.probing import steps_from
+from joinfold.planner.cost.windows import Flow
+from joinfold.planner.estimating import Setting, fold_cost
+
+FEW = 3  # inputs for which every plan is looked at
+Cost = Callable[[FoldChoice], float]
+
+
+def fold_choices(
+    setting: Setting, layout: FoldLayout, flows: Sequence[Flow], instants: float
+) -> list[tuple[float, FoldChoice]]:
+    """The choices for a fold with their cost, cheapest first: for every method and set of early inputs the best one."""
+
+    def cost(choice: FoldChoice) -> float:
+        return fold_cost(setting, layout, choice, flows, instants)
+
+    usual = FoldChoice.usual(layout)
+    found = {usual: cost(usual)}
+    if layout.is_numbering or layout.partition:
+        return [(found[usual], usual)]
+    for method in _methods(layout):
+        first = replace(usual, method=method, is_fused=False, order=_order(layout, flows), indexes=_enumerated(layout))
+        sets = _early_sets(layout, first, cost)
+        for early in sets:
+            choice = _best_indexes(layout, replace(first, early=early), cost)
+            found[choice] = cost(choice)
+    return sorted(((seconds, choice) for choice, seconds in found.items()), key=lambda pair: pair[0])
+
+
+def _methods(layout: FoldLayout) -> tuple[MethodName, ...]:
+    """TC and PC must know when rows leave; a plain join has no method."""
+    return ("ic",) if layout.is_plain or layout.is_open_ended else ("ic", "tc", "pc")
+
+
+def _early_sets(layout: FoldLayout, first: FoldChoice, cost: Cost) -> Iterator[frozenset[int]]:
+    """The sets of early inputs that are looked at; where entries leave by themselves there is nothing to merge."""
+    if layout.is_plain:
+        yield first.early
+        return
+    fixed = frozenset(place for place in range(layout.streams, len(layout.inputs)) if place in first.early)
+    places = [place for place in range(len(layout.inputs)) if place not in fixed and place not in layout.views]
+    if first.method != "ic" or layout.extremes:
+        yield fixed
+    elif len(places) <= FEW:
+        yield from (fixed | set(own) for size in range(len(places) + 1) for own in combinations(places, size))
+    else:
+        yield from (_greedy(replace(first, early=fixed | set(begin)), places, cost) for begin in ((), places))
+
+
+def _greedy(choice: FoldChoice, places: Sequence[int], cost: Cost) -> frozenset[int]:
+    """Changes one input after another, the one that saves most first."""
+    least = cost(choice)
+    while True:
+        changed = [replace(choice, early=choice.early ^ {place}) for place in places]
+        seconds, best = min(((cost(other), number) for number, other in enumerate(changed)))
+        if seconds >= least:
+            return choice.early
+        least, choice = seconds, changed[best]
+
+
+def _best_indexes(layout: FoldLayout, choice: FoldChoice, cost: Cost) -> FoldChoice:
+    """Each window with its cheapest structure."""
+    if len(layout.inputs) > FEW:
+        return choice
+    for place in range(layout.streams if layout.has_constant_row else len(layout.inputs)):
+        others = [
+            replace(choice, indexes=_with(choice.indexes, place, index)) for index in _possible(layout, choice, place)
+        ]
+        choice = min(others, key=cost)
+    return choice
+
+
+def _possible(layout: FoldLayout, choice: FoldChoice, place: int) -> list[Index]:
+    """Structures that can find members of a window in the ways that are asked for; only hash needs a key."""
+    asked = joined.from_iterable(
+        steps_from(layout, choice.order, first) for first in range(len(layout.inputs)) if first != place
+    )
+    keyed = all(step.classes for step in asked if step.place == place)
+    return [Index(name) for name, kind in STRUCTURES.items() if keyed or not kind.needs_key]
+
+
+def _enumerated(layout: FoldLayout) -> tuple[Index, ...]:
+    index = TREE if layout.combining.ranges or not layout.bucket_classes else HASH
+    return (index,) * len(layout.inputs)
+
+
+def _order(layout: FoldLayout, flows: Sequence[Flow]) -> tuple[int, ...]:
+    """Windows by how many of their entries have one key, fewest first."""
+    return tuple(sorted(range(len(flows)), key=lambda place: flows[place].apart / flows[place].keys))
+
+
+def _with(indexes: tuple[Index, ...], place: int, index: Index) -> tuple[Index, ...]:
+    return (*indexes[:place], index, *indexes[place + 1 :])
+
+
+def choice_title(layout: FoldLayout, choice: FoldChoice, names: Sequence[str]) -> str:
+    """A choice in a few words."""
+    if choice.is_fused and can_fuse(layout):
+        return "IC over hashed sets of all inputs"
+    if SUMS in choice.indexes and can_sum(layout):
+        return "IC over sums of ranges"
+    indexes = ", ".join(f"{name} {index}" for name, index in zip(names, choice.indexes, strict=False))
+    if layout.is_plain:
+        return indexes
+    early = [name for place, name in enumerate(names) if place in choice.early]
+    return f"{choice.method.upper()}; early {' and '.join(early) or 'none'}; {indexes}"

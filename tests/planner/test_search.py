@@ -1,0 +1,300 @@
+"""Which plan is chosen: it turns where it should, what is asked for is kept, and few plans are looked at."""
+
+from collections.abc import Callable
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from joinfold.operators.choice import SUMS, FoldChoice
+from joinfold.planner import search
+from joinfold.planner.cost.weights import shipped_weights
+from joinfold.planner.cost.windows import flows_of, instants_per_second
+from joinfold.planner.deciding import ALIKE, BY_FAR
+from joinfold.planner.estimating import Setting, fold_cost
+from joinfold.planner.folding import plan_fold
+from joinfold.planner.forcing import Plan
+from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.search import choice_title, fold_choices
+from joinfold.planner.statistics import Statistics, StreamStatistics
+from tests.planner.known import (
+    CONDITION,
+    JOINED,
+    NAMES,
+    SETS,
+    WINDOW,
+    chain_of,
+    common_key,
+    decision_of,
+    planned,
+    query_of,
+    stream,
+)
+
+BAND = f"SELECT a.g, COUNT(*) AS n, SUM(b.v) AS s {JOINED} AND a.x BETWEEN b.x - 9 AND b.x + 9 GROUP BY a.g"
+FEW_MATCHES = (stream(4_000, keys=20, groups=3_000), stream(4_000, keys=20))
+FEW_GROUPS = (stream(8_000, keys=2, groups=2), stream(8_000, keys=2))
+LONG = "[600 SECOND SLIDE 1 SECOND]"
+COUNTING = ("[ROWS 100 SLIDE 10]", "[RANGE 10 SECOND SLIDE 5 ROWS]", "[PARTITION BY g ROWS 3]")
+
+
+def uses_sums(plan: PhysicalPlan) -> bool:
+    return SUMS in plan.choice.indexes
+
+
+# --- where it turns -----------------------------------------------------------------------------------------------
+
+
+def test_few_matches_are_found_and_many_are_summed() -> None:
+    assert not uses_sums(planned(BAND, *FEW_MATCHES, selectivity=0.002))
+    assert uses_sums(planned(BAND, *FEW_GROUPS, selectivity=0.002))
+    assert uses_sums(planned(BAND, *FEW_MATCHES, selectivity=0.9))
+
+
+def test_many_rows_of_an_entry_are_merged_early_and_few_are_not() -> None:
+    few, many = ((stream(1_000, 5, entries=entries),) * 2 for entries in (10, 1e9))
+    assert planned(CONDITION, *few).choice.early == {0, 1}
+    assert planned(CONDITION, *many).choice.early == set()
+    mixed = planned(CONDITION, few[0], many[0], selectivity=0.1).choice
+    assert mixed.method != "ic" or mixed.early == {0}
+
+
+def test_no_leaving_row_is_joined_again_where_matches_are_many() -> None:
+    """TC charges what IC would find a second time; where answers are rare PC only keeps it."""
+    streams = (stream(2_000, 10, entries=1e9),) * 2
+    assert planned(CONDITION, *streams, selectivity=0.9).choice.method == "tc"
+    rare = CONDITION.replace("SLIDE 1 SECOND", "SLIDE 10 SECOND")
+    assert planned(rare, *streams, selectivity=0.001).choice.method == "pc"
+
+
+def test_equal_keys_alone_are_joined_by_sets() -> None:
+    for streams in (FEW_MATCHES, FEW_GROUPS):
+        assert planned(SETS, *streams).choice.is_fused
+
+
+@pytest.mark.parametrize("inputs", [3, 4])
+@pytest.mark.parametrize("fastest", ["first", "last"])
+def test_the_fastest_of_the_ends_of_a_chain_is_joined_last(inputs: int, fastest: str) -> None:
+    place = 0 if fastest == "first" else inputs - 1
+    streams = [stream(1e5 if own == place else 1e3, keys=1e5) for own in range(inputs)]
+    plan = planned(chain_of(inputs, window=LONG), *streams)
+    assert plan.root == NAMES[place]
+    assert plan.layout.feeds.count(place) == 1
+
+
+def test_one_fold_takes_the_place_of_a_chain_only_if_it_is_cheaper_by_far() -> None:
+    """Windows that hold next to nothing have next to no combinations, but estimates of these are not trusted."""
+    ratios = []
+    for rate in (0.01, 1.0, 100.0):
+        decision = decision_of(planned(chain_of(3), *(stream(rate, 1_000),) * 3))
+        chains, folds = (
+            min(other.estimate.cpu for other in decision.alternatives if (other.root is None) == is_one)
+            for is_one in (False, True)
+        )
+        ratios.append(chains / folds)
+        assert (decision.chosen.root is None) == (ratios[-1] > BY_FAR)
+    assert max(ratios) > 1 > min(ratios)
+
+
+def test_the_usual_plan_is_kept_where_another_is_hardly_cheaper() -> None:
+    kept = 0
+    for rate in (10.0, 100.0, 1_000.0):
+        decision = decision_of(planned(CONDITION, stream(rate, 1_000), stream(rate, 1_000), selectivity=0.5))
+        usual = FoldChoice.usual(decision.chosen.folds[-1])
+        (own,) = (other for other in decision.alternatives if other.choices[-1] == usual)
+        least = decision.alternatives[0].estimate.cpu
+        assert (decision.chosen is own) == (ALIKE * own.estimate.cpu <= least)
+        kept += decision.chosen is own and least < own.estimate.cpu
+        if decision.chosen is not own:
+            assert decision.chosen is decision.alternatives[0]
+    assert kept
+
+
+# --- what is not decided by costs ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("window", COUNTING)
+def test_windows_that_count_rows_have_no_tc_and_no_pc(window: str) -> None:
+    for select in ("COUNT(*) AS n", "MAX(a.v) AS top"):
+        text = f"SELECT {select} FROM a {window}, b {WINDOW} WHERE a.k = b.k AND a.v <> b.v"
+        decision = decision_of(planned(text, stream(1_000, 10), stream(1_000, 10), selectivity=0.9))
+        assert {other.choices[-1].method for other in decision.alternatives} == {"ic"}
+    timed = decision_of(planned(CONDITION, stream(1_000, 10), stream(1_000, 10)))
+    assert {other.choices[-1].method for other in timed.alternatives} == {"ic", "tc", "pc"}
+
+
+@pytest.mark.parametrize(
+    "forced",
+    [
+        Plan("pc"),
+        Plan("ic", ()),
+        Plan(index={"a": "list", "b": "list"}),
+        Plan("tc", ("a",), {"a": "ttree(node_size=9)"}, ("b", "a")),
+    ],
+)
+def test_a_forced_plan_is_kept_whatever_it_costs(forced: Plan) -> None:
+    plan = planned(BAND, *FEW_GROUPS, selectivity=0.9, plan=forced)
+    assert plan.choices == plan_fold(query_of(BAND), forced).choices
+    assert plan.following is None
+    assert decision_of(plan).reason.startswith("the plan asks for it; ")
+    assert decision_of(plan).alternatives[0].estimate.cpu < decision_of(plan).chosen.estimate.cpu
+
+
+def test_a_forced_root_is_kept() -> None:
+    streams = [stream(rate, 1e5) for rate in (1e5, 1e3, 1e3)]
+    assert planned(chain_of(3, window=LONG), *streams, plan=Plan(root="c")).root == "c"
+
+
+def test_where_nothing_is_known_the_usual_plan_is_taken_although_another_seems_cheaper() -> None:
+    text = f"SELECT COUNT(*) AS n FROM a {WINDOW}, b {WINDOW} WHERE a.v + b.v = 7"
+    plan = planned(text, StreamStatistics(), StreamStatistics(), selectivity=0.001)
+    assert plan.choice == FoldChoice.usual(plan.layout)
+    assert decision_of(plan).reason.startswith("nothing is known of the streams")
+    assert decision_of(plan).warnings == ()
+    known = planned(text, stream(1_000), stream(1_000), selectivity=0.001)
+    assert known.choice != plan.choice
+    assert "would take" in decision_of(known).reason
+
+
+def test_a_plan_that_cannot_be_kept_up_with_is_warned_of() -> None:
+    (warning,) = decision_of(planned(SETS, stream(1e9, 10, 10), stream(1e9, 10))).warnings
+    assert warning.startswith("the query cannot keep up with its streams")
+
+
+# --- titles -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "forced", "title"),
+    [
+        (SETS, None, "IC over hashed sets of all inputs"),
+        (BAND, None, "IC over sums of ranges"),
+        (CONDITION, Plan("tc", ()), "TC; early none; a hash, b hash"),
+        (CONDITION, Plan("ic", ("b",), {"a": "list"}), "IC; early b; a list, b hash"),
+        (CONDITION, Plan(index={"a": "btree(order=9)"}), "IC; early a and b; a btree(order=9), b hash"),
+        (f"SELECT a.v, b.v AS w {JOINED}", None, "a hash, b hash"),
+    ],
+)
+def test_a_choice_in_a_few_words(text: str, forced: Plan | None, title: str) -> None:
+    plan = plan_fold(query_of(text), forced)
+    assert choice_title(plan.layout, plan.choice, ("a", "b")) == title
+
+
+# --- how it is found ----------------------------------------------------------------------------------------------
+
+
+def choices_of(text: str, statistics: Statistics) -> list[tuple[float, FoldChoice]]:
+    layout = plan_fold(query_of(text), Plan(early=())).layout  # one fold
+    setting = Setting((), statistics, shipped_weights())
+    (flows,), instants = flows_of((layout,), statistics), instants_per_second(layout.timeline, statistics)
+    return fold_choices(setting, layout, flows, instants)
+
+
+def with_cost(monkeypatch: pytest.MonkeyPatch, cost: Callable[[FoldChoice], float]) -> list[FoldChoice]:
+    """Lets choices cost what is said; those that are looked at."""
+    looked: list[FoldChoice] = []
+
+    def told(setting: Setting, layout: object, choice: FoldChoice, *others: object) -> float:
+        looked.append(choice)
+        return cost(choice)
+
+    monkeypatch.setattr(search, "fold_cost", told)
+    return looked
+
+
+@pytest.mark.parametrize(("inputs", "most"), [(2, 120), (3, 200), (5, 130), (8, 320)])
+def test_few_plans_are_looked_at(inputs: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For two and three inputs all methods and sets, each with every structure; for more, no more than a few of 2ⁿ."""
+    text = common_key(inputs) + " AND a.v <> b.v"
+    streams = tuple(stream(10.0**place, 10, entries=10.0 ** (place + 2)) for place in range(inputs))
+    counted: list[int] = []
+
+    def count(*asked: object) -> float:
+        counted.append(1)
+        return fold_cost(*asked)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(search, "fold_cost", count)
+    found = choices_of(text, Statistics(streams))
+    assert 2**inputs / 8 < len(counted) <= most
+    assert len(found) == len({choice for _, choice in found})
+
+
+def test_two_inputs_have_every_method_and_set_and_each_window_its_cheapest_structure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    prices = {("list", 0): 1.0, ("hash", 0): 3.0, ("btree", 0): 2.0, ("ttree", 0): 4.0}
+    prices |= {("list", 1): 4.0, ("hash", 1): 3.0, ("btree", 1): 2.0, ("ttree", 1): 1.0}
+    with_cost(monkeypatch, lambda own: sum(prices[index.structure, place] for place, index in enumerate(own.indexes)))
+    found = choices_of(CONDITION, Statistics((stream(1), stream(1))))
+    cheapest = [choice for seconds, choice in found if seconds == 2.0]
+    assert {(own.method, own.early) for own in cheapest} == {
+        *(("ic", frozenset(early)) for early in ((), (0,), (1,), (0, 1))),
+        ("tc", frozenset()),
+        ("pc", frozenset()),
+    }
+    assert {tuple(index.structure for index in own.indexes) for own in cheapest} == {("list", "ttree")}
+
+
+def test_only_a_key_is_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text, can in ((CONDITION, True), (f"SELECT COUNT(*) AS n FROM a {WINDOW}, b {WINDOW} WHERE a.v <> b.v", False)):
+        looked = with_cost(monkeypatch, lambda own: 1.0)
+        choices_of(text, Statistics((stream(1), stream(1))))
+        assert any(index.structure == "hash" for own in looked for index in own.indexes) == can
+
+
+def test_the_window_that_lets_fewest_through_is_probed_first() -> None:
+    text = common_key(3) + " AND a.v <> b.v"
+    streams = tuple(stream(rate, 10, entries=1e9) for rate in (100, 1, 10))
+    _, best = choices_of(text, Statistics(streams))[0]
+    assert best.order == (1, 2, 0)
+
+
+FIVE = common_key(5) + " AND a.v <> b.v"
+SETS_OF_FIVE = [frozenset(own) for size in range(6) for own in combinations(range(5), size)]
+
+
+def best_of_five(monkeypatch: pytest.MonkeyPatch, cost: Callable[[frozenset[int]], float]) -> float:
+    with_cost(monkeypatch, lambda choice: cost(choice.early) if choice.method == "ic" else 1e9)
+    return choices_of(FIVE, Statistics((stream(1),) * 5))[0][0]
+
+
+@given(prices=st.lists(st.floats(-1, 1), min_size=5, max_size=5))
+def test_inputs_that_do_not_depend_on_each_other_are_decided_as_by_looking_at_all(prices: list[float]) -> None:
+    def cost(early: frozenset[int]) -> float:
+        return 10 + sum(prices[place] for place in sorted(early))
+
+    with pytest.MonkeyPatch.context() as patch:
+        assert best_of_five(patch, cost) == pytest.approx(min(map(cost, SETS_OF_FIVE)))
+
+
+@given(seed=st.integers(0, 10**6))
+def test_the_greedy_choice_is_never_worse_than_none_or_all(seed: int) -> None:
+    """Whatever plans cost, also where it is not the best of all."""
+    costs = dict(zip(SETS_OF_FIVE, np.random.default_rng(seed).random(len(SETS_OF_FIVE)).tolist(), strict=True))
+    with pytest.MonkeyPatch.context() as patch:
+        found = best_of_five(patch, costs.__getitem__)
+    assert min(costs.values()) <= found <= min(costs[frozenset()], costs[frozenset(range(5))])
+
+
+def test_the_greedy_choice_is_mostly_that_of_looking_at_all() -> None:
+    """By real costs of random streams: four inputs, sixteen sets."""
+    draw, best, text = np.random.default_rng(3), 0, common_key(4) + " AND a.v <> b.v"
+    for _ in range(30):
+        streams = tuple(
+            stream(10 ** draw.uniform(0, 3), keys, entries=keys * 10 ** draw.uniform(0, 3))
+            for keys in np.full(4, 10 ** draw.uniform(0, 2))
+        )
+        statistics = Statistics(streams, 10 ** draw.uniform(-2, 0))
+        layout = plan_fold(query_of(text), Plan(early=())).layout
+        (flows,), setting = flows_of((layout,), statistics), Setting((), statistics, shipped_weights())
+        found = min(own for own in choices_of(text, statistics) if own[1].method == "ic" and not own[1].is_fused)
+        first = found[1]
+        least = min(
+            fold_cost(setting, layout, FoldChoice("ic", frozenset(early), first.indexes, first.order), flows, 1.0)
+            for size in range(5)
+            for early in combinations(range(4), size)
+        )
+        best += found[0] <= least * (1 + 1e-9)
+    assert best >= 27
