@@ -24,6 +24,7 @@ from tests.strategies import Case, cases
 NAMES = "abcdefgh"
 SCHEMA = read_schema("ts TIMESTAMP, k INT, j INT, g INT, x BIGINT, v BIGINT, d DOUBLE")
 WINDOW = "[10 SECOND SLIDE 1 SECOND]"
+COUNTING = ("[ROWS 100 SLIDE 10]", "[RANGE 10 SECOND SLIDE 5 ROWS]", "[PARTITION BY g ROWS 3]")
 JOINED = f"FROM a {WINDOW}, b {WINDOW} WHERE a.k = b.k"
 SETS = f"SELECT a.g, COUNT(*) AS n {JOINED} GROUP BY a.g"
 CONDITION = f"SELECT COUNT(*) AS n {JOINED} AND a.v <> b.v"

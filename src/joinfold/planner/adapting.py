@@ -42,14 +42,14 @@ class Following:
     def follow(self, bucket: Fold) -> Change | None:
         """Changes the choice of a bucket if another one is cheaper by the margin."""
         statistics = measured_statistics(bucket)
-        if statistics is None:
+        if statistics is None or not _is_counted(bucket):
             return None
         layout, before = bucket.layout, bucket.choice
         setting = Setting((), statistics, self.weights)
         (*_, flows), instants = flows_of((layout,), statistics), instants_per_second(layout.timeline, statistics)
         now = fold_cost(setting, layout, before, flows, instants)
         seconds, best = fold_choices(setting, layout, flows, instants)[0]
-        if best == before or MARGIN * seconds > now:
+        if best == before or MARGIN * seconds >= now:
             return None
         bucket.go_on_with(best)
         reason = f"estimated at {seconds / now:.0%} of its CPU, by {_measured(setting, self.names)}"
@@ -64,6 +64,12 @@ def has_choice(layout: FoldLayout) -> bool:
     """Whether there is anything to follow: where sets by key answer, no other plan is ever cheaper."""
     is_stage = layout.is_numbering or bool(layout.partition)
     return not (is_stage or layout.is_plain or layout.on_arrival or layout.views or can_fuse(layout))
+
+
+def _is_counted(bucket: Fold) -> bool:
+    """Whether the share of the pairs that join is measured: nothing is decided by one that is assumed."""
+    combining = bucket.layout.combining
+    return bucket.observed.selectivity is not None or not (combining.ranges or combining.conditions)
 
 
 def _measured(setting: Setting, names: tuple[str, ...]) -> str:

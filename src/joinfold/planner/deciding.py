@@ -72,7 +72,7 @@ def decide(question: Question, setting: Setting) -> Decision:
 
 
 def _cheapest(usual: Alternative, ranked: list[Alternative]) -> tuple[Alternative, str]:
-    """The cheapest plan and why, unless it is hardly cheaper than the usual one, or one fold in the place of a chain."""
+    """The cheapest plan and why, unless it is hardly cheaper than the usual one, or one fold in place of a chain."""
     cheapest, chains = ranked[0], [other for other in ranked if other.root is not None]
     if chains and cheapest.root is None and BY_FAR * cheapest.estimate.cpu > chains[0].estimate.cpu:
         cheapest = chains[0]

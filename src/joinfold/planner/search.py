@@ -107,7 +107,9 @@ def _enumerated(layout: FoldLayout) -> tuple[Index, ...]:
 
 
 def _order(layout: FoldLayout, flows: Sequence[Flow]) -> tuple[int, ...]:
-    """Windows by how many of their entries have one key, fewest first."""
+    """Windows by how many of their entries have one key, fewest first; with two there is nothing to order."""
+    if len(flows) < FEW:
+        return tuple(range(len(flows)))
     return tuple(sorted(range(len(flows)), key=lambda place: flows[place].apart / flows[place].keys))
 
 

@@ -258,7 +258,7 @@ class FoldAmounts:
     @property
     def live_cells(self) -> float:
         """Cells that are in a window at once, each with its leaving time."""
-        return max(flow.stay * flow.calls_per_second for flow in self.flows)
+        return max(flow.stay * flow.cells_per_second for flow in self.flows)
 
     def held(self, place: int) -> float:
         """The entries that a window holds under the choice."""

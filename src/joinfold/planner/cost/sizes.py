@@ -52,8 +52,7 @@ def memory_bytes(fold: FoldAmounts) -> float:
     if not choice.is_fused and choice.method == "pc":
         kept = fold.live_combinations * worth
     if not choice.is_fused and choice.method == "tc":
-        cells = max(flow.apart * flow.calls_per_second / max(flow.entries_per_second, 1e-9) for flow in fold.flows)
-        kept = min(fold.live_combinations, cells * fold.groups) * worth
+        kept = min(fold.live_combinations, fold.live_cells * fold.groups) * worth
     return windows + groups + extremes + kept
 
 

@@ -23,13 +23,14 @@ STEPS_PER_SECOND = 1.0  # micro-batches, where they decide when answers are give
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """An input of a fold: entries that come in a second, in how many calls, and what its window holds of them.
+    """An input of a fold: entries that come in a second, in how many cells, and what its window holds of them.
 
-    ``stay`` is how many seconds an entry is in the window; ``new`` is the share of entries that meet no other of their
+    All cells that enter at an instant do so in one call. ``stay`` is how many seconds an entry is in the window; ``new`` is the share of entries that meet no other of their
     key and group there.
     """
 
     entries_per_second: float
+    cells_per_second: float
     calls_per_second: float
     rows: float
     apart: float
@@ -42,7 +43,7 @@ class Flow:
     new: float = 0.0
 
 
-CONSTANT = Flow(0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+CONSTANT = Flow(0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 
 
 def distinct(drawn: float, values: float) -> float:
@@ -69,23 +70,25 @@ def flows_of(folds: Sequence[FoldLayout], statistics: Statistics) -> list[list[F
     instants = instants_per_second(folds[-1].timeline, statistics)
     for number, layout in enumerate(folds):
         feeds = enumerate(layout.feeds[: len(layout.inputs)])  # the stage that numbers rows has feeds and no inputs
-        own = [_flow(layout, place, feed, statistics, made) for place, feed in feeds]
+        own = [_flow(layout, place, feed, statistics, instants, made) for place, feed in feeds]
         found.append(own)
         if layout.is_view:
             made[layout.streams + number] = _view(layout, own, instants)
     return found
 
 
-def _flow(layout: FoldLayout, place: int, feed: int, statistics: Statistics, made: dict[int, Flow]) -> Flow:
+def _flow(
+    layout: FoldLayout, place: int, feed: int, statistics: Statistics, instants: float, made: dict[int, Flow]
+) -> Flow:
     if feed == CONSTANT_ROW:
         return CONSTANT
     if feed >= layout.streams:
         return made[feed]
-    return stream_flow(layout, place, feed, statistics.streams[feed])
+    return stream_flow(layout, place, feed, statistics.streams[feed], instants)
 
 
-def stream_flow(layout: FoldLayout, place: int, stream: int, known: StreamStatistics) -> Flow:
-    """A stream as an input of a fold."""
+def stream_flow(layout: FoldLayout, place: int, stream: int, known: StreamStatistics, instants: float) -> Flow:
+    """A stream as an input of a fold that answers at so many instants in a second."""
     side, timeline, rate = layout.inputs[place], layout.timeline, known.passing_rate
     window = timeline.windows[stream]
     groups = known.groups if set(side.groups) - set(side.keys) else known.keys if side.groups else 1.0
@@ -100,10 +103,11 @@ def stream_flow(layout: FoldLayout, place: int, stream: int, known: StreamStatis
             stay = HORIZON_SECONDS
     single = layout.on_arrival or layout.is_plain or isinstance(window, Rows | PartitionedRows)
     entries = rate if single else max(distinct(rate * cell, values), min(rate * cell, 1.0)) / cell
-    rows = rate * stay
+    rows, cells = rate * stay, min(rate, 1 / cell) if cell else rate
     return Flow(
         entries_per_second=entries,
-        calls_per_second=min(rate, 1 / cell) if cell else rate,
+        cells_per_second=cells,
+        calls_per_second=min(cells, instants),
         rows=rows,
         apart=entries * stay,
         merged=distinct(rows, values),
@@ -134,4 +138,5 @@ def _view(layout: FoldLayout, flows: list[Flow], instants: float) -> Flow:
     touched = sum(flow.entries_per_second * (2 if flow.leaves else 1) for flow in flows)
     changed = min(touched, held * instants)
     keys = max((flow.keys for flow in grouped), default=1.0)
-    return Flow(changed, min(changed, instants), held, held, held, max(1.0, min(keys, held)), max(1.0, held))
+    cells = min(changed, instants)
+    return Flow(changed, cells, cells, held, held, held, max(1.0, min(keys, held)), max(1.0, held))

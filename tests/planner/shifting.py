@@ -1,0 +1,127 @@
+"""Tiny streams that shift, and buckets that follow them by prices under which plans differ by far."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from random import Random
+
+from joinfold.operators.fold import Fold
+from joinfold.planner.adapting import Change, Following
+from joinfold.planner.cost.engine import OPERATIONS
+from joinfold.planner.cost.weights import Weights
+from joinfold.planner.cost.windows import flows_of, instants_per_second
+from joinfold.planner.estimating import Setting
+from joinfold.planner.folding import plan_fold
+from joinfold.planner.forcing import Plan
+from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.search import fold_choices
+from joinfold.planner.statistics import Statistics
+from tests.operators.runs import Data, plan_of
+
+SECOND_US = 1_000_000
+TRIES = 20
+WINDOW = "[4 SECOND SLIDE 1 SECOND]"
+SCHEMA = "k INT, g INT, x INT, v INT"
+SHIFTING = (
+    f"SELECT a.g, COUNT(*) AS n, SUM(b.v) AS s FROM a {WINDOW}, b {WINDOW} "
+    "WHERE a.k = b.k AND a.x BETWEEN b.x - 10 AND b.x + 10 GROUP BY a.g"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Seconds of both streams: their rate, their groups, and from how many values a band of 21 takes its own."""
+
+    seconds: int
+    rate: int
+    groups: int
+    values: int
+
+
+FEW_MATCHES, MANY_MATCHES = Phase(8, 12, 20, 2_000), Phase(8, 12, 1, 20)
+
+
+def micro_batches(*phases: Phase, seed: int = 1) -> list[Data]:
+    """A micro-batch for every second of the phases, one after another."""
+    draw, found = Random(seed), list[Data]()
+    for phase in phases:
+        for _ in range(phase.seconds):
+            second = len(found) * SECOND_US
+            found.append({name: [_row(draw, second, phase) for _ in range(phase.rate)] for name in ("a", "b")})
+    return found
+
+
+def _row(draw: Random, second_us: int, phase: Phase) -> dict[str, int]:
+    return {
+        "ts": second_us + draw.randrange(SECOND_US),
+        "k": draw.randrange(2),
+        "g": draw.randrange(phase.groups),
+        "x": draw.randrange(phase.values),
+        "v": draw.randrange(9),
+    }
+
+
+def weights_of(prices: Mapping[str, float], otherwise: float = 1e-9) -> Weights:
+    """Prices of some operations; all others cost next to nothing."""
+    return Weights({name: prices.get(name, otherwise) for name in OPERATIONS})
+
+
+FOUND = ("combination added", "combination charged", "combination kept")
+BY_MATCHES = weights_of({"level of sums asked": 1e-6, **dict.fromkeys(FOUND, 5e-6)})
+"""Sums cost what groups there are, everything else what matches there are."""
+
+
+def following_plan(text: str, weights: Weights = BY_MATCHES, forced: Plan | None = None) -> PhysicalPlan:
+    """The plan of a query over streams of which nothing is known."""
+    return plan_fold(plan_of(text, SCHEMA).query, forced, Statistics.assumed(2), weights)
+
+
+class Restless:
+    """Follows by other prices at every look: one operation after another is dear, and so plans change all the time."""
+
+    DEAR = (
+        *(*FOUND, "level of sums asked", "call of sums", "member merged"),
+        *("btree level probed", "hash probe", "list member scanned", "ttree level updated"),
+    )
+
+    def __init__(self, following: Following, seed: int) -> None:
+        self.names = following.names
+        self.draw = Random(seed)
+
+    def follow(self, bucket: Fold) -> Change | None:
+        """Changes the choice by random prices, of several if the first change nothing."""
+        for _ in range(TRIES):
+            dear = self.draw.sample(self.DEAR, self.draw.randrange(1, len(self.DEAR)))
+            prices = {name: 10 ** -self.draw.uniform(0.1, 6) for name in dear}
+            change = Following(weights_of(prices), self.names).follow(bucket)
+            if change is not None:
+                return change
+        return None
+
+
+class AnyChoice:
+    """Goes on with any choice there is, after every micro-batch, whatever it costs."""
+
+    def __init__(self, following: Following, seed: int) -> None:
+        self.following = following
+        self.draw = Random(seed)
+
+    def follow(self, bucket: Fold) -> Change | None:
+        """Changes the choice."""
+        layout, before = bucket.layout, bucket.choice
+        statistics = Statistics.assumed(layout.streams)
+        (*_, flows), instants = flows_of((layout,), statistics), instants_per_second(layout.timeline, statistics)
+        found = fold_choices(Setting((), statistics, weights_of({})), layout, flows, instants)
+        bucket.go_on_with(self.draw.choice(found)[1])
+        return Change(*(self.following.title(layout, choice) for choice in (before, bucket.choice)), "by chance")
+
+
+def restless(plan: PhysicalPlan, seed: int) -> PhysicalPlan:
+    """A plan that does not stay with anything for long."""
+    assert plan.following is not None
+    return replace(plan, following=Restless(plan.following, seed))  # type: ignore[arg-type]
+
+
+def with_any_choice(plan: PhysicalPlan, seed: int) -> PhysicalPlan:
+    """A plan that is another one after every micro-batch."""
+    assert plan.following is not None
+    return replace(plan, following=AnyChoice(plan.following, seed))  # type: ignore[arg-type]
