@@ -15,6 +15,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 SLOW = (
     "benchmark/test_joins_on_spark.py",
     "benchmark/test_methods.py",
+    "benchmark/test_planner_on_spark.py",
     "kernels/structures/test_structures.py",
     "operators/test_arguments.py",
     "operators/test_compaction.py",

@@ -3,6 +3,7 @@
 import json
 import sys
 from dataclasses import replace
+from itertools import combinations
 from operator import truediv
 from pathlib import Path
 from statistics import fmean, median
@@ -168,10 +169,25 @@ def test_answers_that_differ_are_a_failure(
     assert capsys.readouterr().err == "not equal: J0, joinfold and y; common key, two streams\n"
 
 
-@pytest.mark.parametrize("other", ["--full", "--methods"])
+SUITES = ("--methods", "--joins", "--windows", "--planner")
+BOTH = [
+    *((pair, f"{' and '.join(pair)} measure different things") for pair in combinations(SUITES, 2)),
+    *(((suite, "--full"), f"{suite} measures something else than --full") for suite in SUITES[:-1]),
+    *(((suite, "--cap=7"), f"{suite} stops no engine, so it has no --cap") for suite in SUITES if suite != "--joins"),
+]
+
+
+@pytest.mark.parametrize(("flags", "message"), BOTH, ids=lambda value: " ".join(value) if len(value) == 2 else "")
 def test_one_suite_at_a_time(
-    other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    flags: tuple[str, str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert bench(monkeypatch, other, "-o", str(tmp_path / "new")) == 2
-    assert capsys.readouterr().err.startswith("UsageError: --joins measures something else")
+    monkeypatch.setattr(sys, "argv", ["joinfold", "bench", *flags[::-1], "-o", str(tmp_path / "new")])
+    with pytest.raises(SystemExit) as exit_:
+        cli.main()
+    assert exit_.value.code == 2
+    assert capsys.readouterr().err.startswith(f"UsageError: {message}\nHint: ")
     assert not (tmp_path / "new").exists()

@@ -148,6 +148,18 @@ def test_a_forced_root_is_kept() -> None:
     assert planned(chain_of(3, window=LONG), *streams, plan=Plan(root="c")).root == "c"
 
 
+@pytest.mark.parametrize("root", ["c", None])
+def test_state_that_is_there_keeps_its_root(root: str | None) -> None:
+    """Whatever would be cheaper; a plan that is forced may still ask for another, and is refused elsewhere."""
+    text, streams = chain_of(3, window=LONG), tuple(stream(rate, 1e5) for rate in (1e5, 1e3, 1e3))
+    query, statistics = query_of(text), Statistics(streams)
+    assert plan_fold(query, None, statistics, shipped_weights()).root == "a"
+    kept = plan_fold(query, None, statistics, shipped_weights(), roots=frozenset({root}))
+    assert kept.root == root and {other.root for other in decision_of(kept).alternatives} == {root}
+    forced = plan_fold(query, Plan(root="b"), statistics, shipped_weights(), roots=frozenset({root}))
+    assert forced.root == "b"
+
+
 def test_where_nothing_is_known_the_usual_plan_is_taken_although_another_seems_cheaper() -> None:
     guessed = [replace(known, origin="assumed") for known in FEW_MATCHES]
     plan = planned(BAND, *guessed, selectivity=0.002)

@@ -108,6 +108,28 @@ def test_what_is_measured_of_a_stream_is_told(reports: Reports, handle: Handle) 
     assert told == [(7,) * 6, (None,) * 6]
 
 
+def test_the_plan_is_that_of_the_buckets_or_else_the_one_that_was_chosen(reports: Reports, handle: Handle) -> None:
+    numbers: dict[str, Any] = {"instants": 1, **side(0, 5, 1), **side(1, 5, 1)}
+    reports.report(0, 0, **numbers)
+    reports.report(1, 1, **numbers | {"plan": "PC; early none", "change": "TC → PC: why"})
+    reports.report(2, 2, **numbers | {"plan": "PC; early none"})
+    assert [(step.plan, step.plan_change) for step in handle.history()] == [
+        ("IC over hashed sets of all inputs", None),
+        ("PC; early none", "TC → PC: why"),
+        ("PC; early none", None),
+    ]
+
+
+def test_a_change_of_plan_is_logged(reports: Reports, handle: Handle, caplog: pytest.LogCaptureFixture) -> None:
+    numbers: dict[str, Any] = {"instants": 1, **side(0, 5, 1), **side(1, 5, 1)}
+    with caplog.at_level("INFO", "joinfold.runtime.handle"):
+        for batch, change in enumerate((None, "TC → PC: why")):
+            reports.report(batch, batch, **numbers | {"change": change})
+        handle.history()
+        handle.history()
+    assert caplog.messages == ["micro-batch 1: TC → PC: why"]
+
+
 def test_everything_is_asked_for_only_after_a_gap(reports: Reports, handle: Handle) -> None:
     for batch in range(5):
         reports.report(batch, batch, instants=1, **side(0, batch, 1), **side(1, 0, 1))

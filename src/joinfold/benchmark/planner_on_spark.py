@@ -110,8 +110,8 @@ class Phase:
 class Shift:
     """A stream of two phases, in files of some seconds each."""
 
-    phases: tuple[Phase, ...] = (Phase(120, 4_000, 20, 3_000), Phase(120, 8_000, 2, 2))
-    seconds_per_file: int = 10
+    phases: tuple[Phase, ...] = (Phase(60, 3_000, 20, 3_000), Phase(60, 6_000, 2, 2))
+    seconds_per_file: int = 5
 
     def write(self, directory: Path) -> None:
         """A folder for each stream."""

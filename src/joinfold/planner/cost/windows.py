@@ -25,8 +25,8 @@ STEPS_PER_SECOND = 1.0  # micro-batches, where they decide when answers are give
 class Flow:
     """An input of a fold: entries that come in a second, in how many cells, and what its window holds of them.
 
-    All cells that enter at an instant do so in one call. ``stay`` is how many seconds an entry is in the window; ``new`` is the share of entries that meet no other of their
-    key and group there.
+    All cells that enter at an instant do so in one call. ``stay`` is how many seconds an entry is in the window.
+    ``new`` is the share of entries that meet no other of their key and group there.
     """
 
     entries_per_second: float
