@@ -185,6 +185,7 @@ def test_one_suite_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setattr(benchmark, "prepare_output", lambda output: pytest.fail("the long work begins"))
     monkeypatch.setattr(sys, "argv", ["joinfold", "bench", *flags[::-1], "-o", str(tmp_path / "new")])
     with pytest.raises(SystemExit) as exit_:
         cli.main()

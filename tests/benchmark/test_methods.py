@@ -177,11 +177,3 @@ def test_answers_that_differ_are_a_failure(
     monkeypatch.setattr(benchmark, "run_methods", lambda settings, say: wrong)
     assert bench(monkeypatch, "-o", str(tmp_path)) == 1
     assert capsys.readouterr().err == "not equal: band, IC, btree and sums\n"
-
-
-def test_options_of_other_engines_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert bench(monkeypatch, "--full", "-o", str(tmp_path / "new")) == 2
-    assert capsys.readouterr().err.startswith("UsageError: --methods runs no engine but joinfold")
-    assert not (tmp_path / "new").exists()

@@ -135,7 +135,7 @@ ON_SPARK = SparkResults(
     [spark_run("band", "as planned", 100), spark_run("band", "tc", 125), spark_run("band", "ic", 10, capped=True)],
     [
         spark_run("shifting", "following the data", 90, "x → y: z"),
-        spark_run("shifting", "tc", 99),
+        spark_run("shifting", "tc", 100.8),
         spark_run("shifting", "ic", 30),
     ],
 )
@@ -143,13 +143,26 @@ ON_SPARK = SparkResults(
 
 def test_what_ran_on_spark_is_shown_beside_the_plan_that_was_chosen(results: PlannerResults) -> None:
     assert ON_SPARK.times("band") == 1.25
-    assert ON_SPARK.adaptive_times == (pytest.approx(1.1), pytest.approx(3.0))
+    assert ON_SPARK.adaptive_times == (pytest.approx(1.12), pytest.approx(3.0))
     both = PlannerResults(results.runs, results.verdicts, ON_SPARK)
     rows = [line.replace("│", " ").split() for line in printed(both).partition("On Spark")[2].splitlines()]
     assert ["band", "tc", "125", "1.25", "1.0", "2.0"] in rows
     assert ["band", "ic", "10", "0.10", "1.0", "2.0", "stopped"] in rows
     assert ["shifting", "following", "the", "data", "90", "1.00", "1.0", "2.0", "1", "changes"] in rows
     assert len(planner_json(both)["on_spark"]["runs"]) == 3
+
+
+def test_bars_on_spark_are_met_or_missed(results: PlannerResults) -> None:
+    shown = printed(PlannerResults(results.runs, results.verdicts, ON_SPARK)).partition("against the best")[2]
+    rows = [line.strip(" │").split("│") for line in shown.splitlines() if ": the " in line]
+    assert [[cell.strip() for cell in row] for row in rows] == [
+        ["band: the fastest plan to the planned one", "1.25", "≤ 1.25", "met"],
+        ["shifting: the fastest fixed plan to the one that follows", "1.12", "≤ 1.1", "missed"],
+        ["shifting: the one that follows to the slowest fixed plan", "3.00", "≥ 2", "met"],
+    ]
+    slow = SparkResults([spark_run("band", "as planned", 100), spark_run("band", "tc", 130)])
+    shown = printed(PlannerResults(results.runs, results.verdicts, slow)).partition("against the best")[2]
+    assert "missed" in shown and "shifting" not in shown
 
 
 def test_the_stream_that_shifts_is_in_files_of_its_phases(tmp_path: Path) -> None:
@@ -205,6 +218,7 @@ def test_answers_that_differ_are_a_failure(
 def test_one_suite_at_a_time(
     other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(benchmark, "prepare_output", lambda output: pytest.fail("the long work begins"))
     assert bench(monkeypatch, other, "-o", str(tmp_path / "new")) == 2
     assert capsys.readouterr().err.startswith("UsageError: --")
     assert not (tmp_path / "new").exists()

@@ -254,6 +254,14 @@ def test_a_view_has_a_row_for_each_group_that_changes() -> None:
     assert (view.merged, view.calls_per_second) == pytest.approx((16, 1))
 
 
+def test_a_row_more_in_a_cell_makes_no_entry_less() -> None:
+    """Also where a cell begins to have more than one row, and all have one key."""
+    layout = plan_fold(query_of(common_key(2))).layout
+    rates = (0.5, 0.99, 1.0, 1.01, 1.5, 10.0)
+    entries = [flows_of((layout,), Statistics((stream(rate), stream(1))))[0][0].entries_per_second for rate in rates]
+    assert entries == sorted(entries) == pytest.approx([0.5, 0.99, 1.0, 1.0, 1.0, 1.0], rel=1e-3)
+
+
 @pytest.mark.parametrize("values", [1.0, 7.0, 1e6, inf])
 def test_so_many_that_are_drawn_are_different(values: float) -> None:
     found = [distinct(drawn, values) for drawn in (0.0, 0.5, 1.0, 10.0, 1e9)]

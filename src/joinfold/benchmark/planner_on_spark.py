@@ -60,7 +60,7 @@ SHIFTING = (
     "WHERE a.key = b.key AND a.x BETWEEN b.x - 100 AND b.x + 100 GROUP BY a.g"
 )
 SHIFTING_COLUMNS = "ts TIMESTAMP, key BIGINT, g BIGINT, x BIGINT, v BIGINT"
-NEAR_BAR, ADAPTIVE_BAR, WORST_BAR = 1.25, 1.1, 2.0
+PLANNED_BAR, ADAPTIVE_BAR, WORST_BAR = 1.25, 1.1, 2.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from joinfold.benchmark.methods_report import write_json
 from joinfold.benchmark.planner import NEAR_BAR, PAPERS, WITHIN, PlannerResults
-from joinfold.benchmark.planner_on_spark import SparkResults
+from joinfold.benchmark.planner_on_spark import ADAPTIVE_BAR, PLANNED_BAR, WORST_BAR, SparkResults
 from joinfold.benchmark.report import new_table
 
 
@@ -34,7 +34,9 @@ def write_planner(results: PlannerResults, directory: Path) -> Path:
 def planner_tables(results: PlannerResults) -> list[Table]:
     """What is worth printing, in order."""
     tables = [_verdict_table(results), _share_table(results)]
-    return [*tables, _spark_table(results.on_spark)] if results.on_spark.runs else tables
+    if results.on_spark.runs:
+        tables += [_spark_table(results.on_spark), _spark_bars(results.on_spark)]
+    return tables
 
 
 def _verdict_table(results: PlannerResults) -> Table:
@@ -79,4 +81,21 @@ def _spark_table(results: SparkResults) -> Table:
             f"{run.estimated_bytes / 1e6:,.1f}",
             "stopped" if run.capped else f"{len(run.changes)} changes" if run.changes else "",
         )
+    return table
+
+
+def _spark_bars(results: SparkResults) -> Table:
+    """How the planned run of each query, and the one that follows the data, stand beside the others."""
+    table = new_table("On Spark, against the best and the worst", "what", "ratio", "bar", "")
+    found = [
+        (f"{query}: the fastest plan to the planned one", results.times(query), PLANNED_BAR, True)
+        for query in dict.fromkeys(run.query for run in results.runs)
+    ]
+    if len(results.shifting) > 1:
+        best, worst = results.adaptive_times
+        found.append(("shifting: the fastest fixed plan to the one that follows", best, ADAPTIVE_BAR, True))
+        found.append(("shifting: the one that follows to the slowest fixed plan", worst, WORST_BAR, False))
+    for what, ratio, bar, is_most in found:
+        met = ratio <= bar if is_most else ratio >= bar
+        table.add_row(what, f"{ratio:.2f}", f"{'≤' if is_most else '≥'} {bar:g}", "met" if met else "missed")
     return table

@@ -5,7 +5,7 @@ measured slides begin. What is estimated for a trial is estimated from a sample 
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
@@ -162,11 +162,6 @@ class Try:
         )
         self.done.append(found)
         return found
-
-
-def forced(name: str, plans: Mapping[str, str]) -> Plan:
-    """A plan by its name, as ``--plan`` reads it."""
-    return Plan.parse(plans[name])
 
 
 def _rows(draw: np.random.Generator, rate: float, seconds: int, streams: Streams) -> pa.Table:
