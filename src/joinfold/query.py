@@ -215,7 +215,7 @@ class Query:
         """
         plan, said = plan_fold(self.logical, self._forced), Plan.wanted(self.logical.options, self._forced)
         has_no_rival = plan.root is None and FoldChoice.usual(plan.layout).is_fused
-        known = sampled_statistics(plan, self._samples(is_free=has_no_rival))
+        known = sampled_statistics(plan, self._samples(is_free=has_no_rival or said.forces))
         inputs = enumerate(self.logical.streams)
         declared = {place: said.declared(i.alias).over(self._data.declared(i.source.name)) for place, i in inputs}
         return with_declared(known, plan, declared)

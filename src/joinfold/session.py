@@ -110,7 +110,9 @@ class Session:
             return data
         if is_free or isinstance(data, Schema | pa.Schema | str) or data.isStreaming:
             return None
-        return data.limit(SAMPLED_ROWS).toArrow()
+        from joinfold.runtime.schema import first_rows
+
+        return first_rows(data, SAMPLED_ROWS)
 
     def declared(self, name: str) -> Declared:
         """What was said of a stream when it was registered."""

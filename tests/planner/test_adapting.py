@@ -45,6 +45,7 @@ def after(batches: list[Data], text: str = SHIFTING, forced: Plan | None = None)
 def bucket_of(machine: InProcess) -> Fold:
     (bucket,) = machine.folds
     assert isinstance(bucket, Fold)
+    bucket.observed.compared = None  # what it has compared so far counts no more
     return bucket
 
 
@@ -70,6 +71,19 @@ def test_a_steady_stream_has_one_plan(phase: Phase) -> None:
     for seed in range(3):
         machine = after(micro_batches(replace(phase, seconds=40), seed=seed))
         assert len(machine.changes) == (phase is FEW_MATCHES)
+
+
+def test_what_is_steady_is_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+    bucket = bucket_of(after(micro_batches(MANY_MATCHES)))
+    monkeypatch.setattr(adapting, "fold_choices", lambda *given: looked.append(given) or search.fold_choices(*given))
+    for _ in range(3):
+        Following(BY_MATCHES, ("a", "b")).follow(bucket)
+    assert len(looked) == 1
+    bucket.observed.selectivity = (bucket.observed.selectivity or 1.0) / 2
+    Following(BY_MATCHES, ("a", "b")).follow(bucket)
+    Following(replace(BY_MATCHES, origin="another"), ("a", "b")).follow(bucket)
+    assert len(looked) == 3
 
 
 def test_a_share_that_is_assumed_changes_nothing() -> None:
@@ -137,6 +151,7 @@ def test_two_plans_that_are_close_do_not_take_turns(monkeypatch: pytest.MonkeyPa
     first = bucket.choice
     for number in range(10):
         with_costs(monkeypatch, first, *((1.2, 1.0) if number % 2 else (1.0, 1.2)))
+        bucket.observed.compared = None
         assert Following(BY_MATCHES, ("a", "b")).follow(bucket) is None
     assert bucket.choice == first
 

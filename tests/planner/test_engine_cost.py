@@ -5,7 +5,7 @@ from math import inf, log2
 
 import pytest
 
-from joinfold.planner.cost.engine import pack_amounts
+from joinfold.planner.cost.engine import FoldAmounts, pack_amounts
 from joinfold.planner.cost.sizes import entry_bytes
 from joinfold.planner.cost.weights import shipped_weights
 from joinfold.planner.cost.windows import distinct, flows_of, instants_per_second
@@ -267,3 +267,18 @@ def test_so_many_that_are_drawn_are_different(values: float) -> None:
     found = [distinct(drawn, values) for drawn in (0.0, 0.5, 1.0, 10.0, 1e9)]
     assert found == sorted(found) and found[0] == 0 and all(own <= values for own in found)
     assert found[1] == pytest.approx(0.5, rel=0.3) and found[1] <= 0.5
+
+
+def test_result_windows_by_number_come_as_often_as_the_slowest_window_moves() -> None:
+    windows = "FROM a [10 SECOND SLIDE 1 SECOND], b [ROWS 100 SLIDE 50]"
+    layout = plan_fold(query_of(f"SELECT COUNT(*) AS n {windows} WHERE a.k = b.k SYNC ON WINDOW ID")).layout
+    assert instants_per_second(layout.timeline, Statistics((stream(1_000), stream(25)))) == 0.5
+    assert instants_per_second(layout.timeline, Statistics((stream(1_000), stream(500)))) == 1
+
+
+def test_steps_share_what_all_conditions_let_through() -> None:
+    """What enters in the time that an entry stays is what is live, once from each of three streams."""
+    plan = plan_fold(query_of(common_key(3) + " AND a.v < b.v AND b.v < c.v"), Plan("tc", ()))
+    statistics = Statistics((stream(10, 100),) * 3, selectivity=0.01)
+    fold = FoldAmounts(plan.layout, plan.choice, flows_of(plan.folds, statistics)[0], 1.0, 0.01)
+    assert fold.counted()["combination"] / 3 * 10 == pytest.approx(fold.live_combinations)

@@ -95,3 +95,23 @@ def test_combinations_with_equal_keys_are_counted_one_by_one(keys: list[list[tup
     for row in keys[0]:
         expected += 2 ** len(keys) * int(np.prod([other.count(row) for other in keys[1:]]))
     assert equal_combinations(inputs) == expected
+
+
+@pytest.mark.parametrize("method", ["ic", "tc", "pc"])
+def test_windows_that_were_made_anew_tell_the_same_share(method: str) -> None:
+    text = f"SELECT COUNT(*) AS n FROM a {WINDOW}, b {WINDOW} WHERE a.k = b.k AND a.v + b.v < 100"
+    machine = InProcess(plan_fold(plan_of(text, SCHEMA).query, Plan(method=method)), 1)
+    for second in range(6):
+        machine.feed({"a": rows(second, 200, 10, 1), "b": rows(second, 100, 5, 2)})
+        machine.answer()
+    (bucket,) = machine.folds
+    assert isinstance(bucket, Fold)
+    shares = []
+    for is_anew in (False, True):
+        if is_anew:
+            bucket.renew()
+        bucket.observed.counted_at, bucket.observed.selectivity = 0, None
+        found = measured_statistics(bucket)
+        assert found is not None
+        shares.append(found.selectivity)
+    assert shares[0] == shares[1] == pytest.approx(0.5, abs=0.1)

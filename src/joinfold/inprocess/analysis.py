@@ -10,7 +10,7 @@ all of them are read up to the same time.
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any, Literal
 
@@ -162,8 +162,11 @@ def _run(
     count: int,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[InProcess, int]:
-    """A machine that was fed step by step, and the most bytes that a state would have held."""
-    machine, stored, most = InProcess(plan), Stored(), 0
+    """A machine that was fed step by step, and the most bytes that a state would have held.
+
+    It stays with its plan: measured is what was estimated.
+    """
+    machine, stored, most = InProcess(replace(plan, following=None)), Stored(), 0
     if tables:
         machine.feed(tables)
     for number, (step, arrival) in enumerate(fed):

@@ -112,7 +112,8 @@ class InProcess:
         if to_the_end:
             self._make_views(to_the_end)
         noted = [fold.answer(to_the_end) for fold in self.folds[-len(self.labels) :]]
-        self._follow()
+        if not to_the_end:
+            self._follow()
         self.measures.fold_seconds += process_time() - start
         self._weigh()
         finished = self._merged(noted)

@@ -29,7 +29,9 @@ class Cells(Runs[Entries]):
     @property
     def occupied(self) -> Integers:
         """The cells that have entries, in order."""
-        return np.unique(np.concatenate([np.empty(0, np.int64), *(run.numbers[run.start :] for run in self.runs)]))
+        each = [run.numbers[run.start :] for run in self.runs]
+        firsts = [own[np.flatnonzero(np.concatenate([[True], own[1:] != own[:-1]]))] for own in each]
+        return np.unique(np.concatenate([np.empty(0, np.int64), *firsts]))
 
     def numbers_of(self, rows: Entries) -> Integers:
         """The cells of entries."""

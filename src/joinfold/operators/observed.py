@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import expm1
-from typing import assert_never
+from typing import Any, assert_never
 
 from joinfold.kernels.sketch import BINS, distinct
 from joinfold.operators.glimpse import Glimpse
@@ -64,6 +64,7 @@ class Observed:
         self.batches = [0] * len(windows)
         self.selectivity: float | None = None  # as it was counted after so many micro-batches
         self.counted_at = 0
+        self.compared: tuple[Any, Any] | None = None  # what plans were last compared by
 
     def see(self, pulses: Iterable[Pulsed]) -> None:
         """Takes in the pulses of a micro-batch."""

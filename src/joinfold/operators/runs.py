@@ -106,9 +106,12 @@ class Runs(ABC, Generic[Kind]):
     def drop_before(self, first: int) -> None:
         """Forgets the rows before this number."""
         self.runs = [run for run in self.runs if run.last >= first]
-        for run in self.runs:
+        for number, run in enumerate(self.runs):
             if run.first < first:
-                run.start = int(run.numbers.searchsorted(first))
+                run.start = max(run.start, int(run.numbers.searchsorted(first)))
+            if 2 * run.start > len(run.numbers):  # most of it is gone, and the rest need not hold its memory
+                kept = np.arange(run.start, len(run.numbers))
+                self.runs[number] = Run(run.rows.take(kept), run.numbers[kept])
 
     def _append(self, rows: Kind) -> None:
         rows = self._in_order(rows)

@@ -16,8 +16,10 @@ from joinfold.planner.cost.windows import flows_of, instants_per_second
 from joinfold.planner.estimating import Setting, fold_cost
 from joinfold.planner.measuring import measured_statistics
 from joinfold.planner.search import choice_title, fold_choices
+from joinfold.planner.statistics import Statistics, StreamStatistics
 
 MARGIN = 1.5
+NEWS = 1.1  # a number that has not moved by this factor is not worth another comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Following:
     def follow(self, bucket: Fold) -> Change | None:
         """Changes the choice of a bucket if another one is cheaper by the margin."""
         statistics = measured_statistics(bucket)
-        if statistics is None or not _is_counted(bucket):
+        if statistics is None or not _is_counted(bucket) or not self._is_news(bucket, statistics):
             return None
         layout, before = bucket.layout, bucket.choice
         setting = Setting((), statistics, self.weights)
@@ -54,6 +56,15 @@ class Following:
         bucket.go_on_with(best)
         reason = f"estimated at {seconds / now:.0%} of its CPU, by {_measured(setting, self.names)}"
         return Change(self.title(layout, before), self.title(layout, best), reason)
+
+    def _is_news(self, bucket: Fold, statistics: Statistics) -> bool:
+        """Whether anything has changed since plans were last compared: what is steady need not be looked at again."""
+        if bucket.observed.compared is not None:
+            weights, before = bucket.observed.compared
+            if weights == self.weights and _are_alike(before, statistics):
+                return False
+        bucket.observed.compared = (self.weights, statistics)
+        return True
 
     def title(self, layout: FoldLayout, choice: FoldChoice) -> str:
         """A choice in a few words."""
@@ -70,6 +81,17 @@ def _is_counted(bucket: Fold) -> bool:
     """Whether the share of the pairs that join is measured: nothing is decided by one that is assumed."""
     combining = bucket.layout.combining
     return bucket.observed.selectivity is not None or not (combining.ranges or combining.conditions)
+
+
+def _are_alike(before: Statistics, now: Statistics) -> bool:
+    pairs = [(before.selectivity, now.selectivity)]
+    for one, other in zip(before.streams, now.streams, strict=True):
+        pairs += zip(_numbers(one), _numbers(other), strict=True)
+    return all(min(pair) * NEWS >= max(pair) for pair in pairs)
+
+
+def _numbers(stream: StreamStatistics) -> tuple[float, ...]:
+    return stream.rate, stream.keys, stream.groups, stream.entries or 1.0, stream.passes, stream.skew
 
 
 def _measured(setting: Setting, names: tuple[str, ...]) -> str:

@@ -9,6 +9,7 @@ a checkpoint stays with the one or the other.
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 
 from joinfold.logical.query import LogicalQuery
 from joinfold.operators.choice import FoldChoice
@@ -20,6 +21,7 @@ from joinfold.planner.estimates import Alternative, Decision
 from joinfold.planner.estimating import Setting, estimate
 from joinfold.planner.forcing import Plan, choose
 from joinfold.planner.search import choice_title, fold_choices
+from joinfold.types import BIGINT
 
 BY_FAR = 2.0
 ALIKE = 0.95
@@ -66,7 +68,9 @@ def decide(question: Question, setting: Setting) -> Decision:
         chosen, reason = taken, "nothing is known of the streams, so this is the usual plan and its costs are guesses"
     else:
         chosen, reason = _cheapest(taken, ranked)
-    cores, memory = os.cpu_count() or 1, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    has_seconds = all(input_.source.clock != BIGINT for input_ in question.query.streams)
+    cores = os.cpu_count() or 1 if has_seconds else inf  # a clock of its own cannot be kept up with or not
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     warnings = decision_warnings(chosen.estimate, cores, memory) if setting.statistics.is_known else ()
     return Decision(tuple(ranked), chosen, reason, setting.statistics, warnings)
 

@@ -65,6 +65,8 @@ def _share(bucket: Bucket) -> float | None:
     possible = equal_combinations(inside) if len(inside) == len(found) else 0.0
     if possible < ENOUGH:
         return None
+    if bucket.moment.applied is not None:
+        bucket.live.windows.settle(bucket.moment.applied)  # PC has no totals before, where windows were made anew
     live = float(bucket.live.windows.totals.totals.ints[:, 0].sum())
     return min(max(live, 0.5) / possible, 1.0)
 

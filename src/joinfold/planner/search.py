@@ -2,7 +2,7 @@
 
 For one fold a plan is a method, the inputs that are aggregated early, and a structure for each window:
 
-    two or three inputs    every method with every set of early inputs
+    two or three inputs    every method, IC with every set of early inputs
     more                   Tran's greedy rule: begin with all early, or none, and change the input that saves most,
                            as long as one does
 

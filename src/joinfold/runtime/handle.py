@@ -60,7 +60,7 @@ class Progress:
     """A query after a micro-batch, in which it answered at ``instants`` instants.
 
     ``waiting_for`` says which stream holds the watermark back, ``silent_since`` when an instant was last answered, or
-    else when the query began. ``plan`` is the plan that it goes on with, in a few words; ``plan_change`` is what it was
+    else when the query began. ``plan`` is that of the first bucket, in a few words; ``plan_change`` is what it was
     changed from in this micro-batch, and why.
     """
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as spark
 
@@ -49,6 +50,14 @@ def to_frame(spark: SparkSession, data: Any, source: Source) -> DataFrame:
     if isinstance(data, pa.Table | pa.RecordBatch):
         return spark.createDataFrame(pa.table(data), schema=schema_text(source.schema))
     raise UsageError(f"'{source.name}' is registered by its schema alone", "register a DataFrame or a table to run it.")
+
+
+def first_rows(frame: DataFrame, rows: int) -> pa.Table | None:
+    """The first rows of a bounded DataFrame; None where Spark cannot compute them, which the query itself will say."""
+    try:
+        return frame.limit(rows).toArrow()
+    except PySparkException:
+        return None
 
 
 def joinfold_type(type_: spark.DataType, column: str) -> DataType:

@@ -4,7 +4,7 @@ Kang's principle, for the stages that really run: a row, an entry, a probe, a co
 (`weights`), and a plan costs what it does times the prices. Nothing here knows a price.
 
     PACK     rows are read column by column, and become entries
-    FOLD     entries are taken in; they enter their window and leave it, each with a call for all of a cell:
+    FOLD     entries are taken in; they enter their window and leave it, in one call for all of an instant:
                sets     IC over hashed aggregation sets: an entry is multiplied with all slots of its key
                sums     IC over ranges: an entry goes down a tree of sums, once for each group
                found    combinations are found in structures one by one, and PC, IC or TC does something with each
@@ -172,9 +172,11 @@ class FoldAmounts:
             calls = flow.calls_per_second * (2 if flow.leaves else 1)
             steps = steps_from(self.layout, self.choice.order, place)
             self.amounts["call of a structure"] += calls * (1 + len(steps))
+            deciding = sum(step.range is not None or bool(step.conditions) for step in steps)
+            share = self.selectivity ** (1 / max(deciding, 1))  # all of them together let through what is known
             found, bound = probing, [place]
             for step in steps:
-                found = self._probe(step, found, bound)
+                found = self._probe(step, found, bound, share)
                 bound.append(step.place)
             self._combine(found)
             if self.choice.method == "tc" and flow.calls_per_second:
@@ -198,7 +200,7 @@ class FoldAmounts:
         else:
             self.amounts[f"{structure} update"] += moved
 
-    def _probe(self, step: Step, probes: float, bound: list[int]) -> float:
+    def _probe(self, step: Step, probes: float, bound: list[int], share: float) -> float:
         """One more window: how many combinations are left behind its conditions."""
         held, structure = self.held(step.place), self.choice.indexes[step.place].structure
         if self.layout.feeds[step.place] == CONSTANT_ROW:
@@ -210,11 +212,11 @@ class FoldAmounts:
                 self.amounts["hash probe"] += probes
             case _:
                 self.amounts[f"{structure} level probed"] += probes * _levels(held)
-        ranged = self.selectivity if step.range is not None else 1.0
+        ranged = share if step.range is not None else 1.0
         found = probes * held * self._equal(step.place, bound) * ranged
         self.amounts["match found"] += found
         self.amounts["condition checked"] += found * len(step.conditions)
-        return found * (self.selectivity if step.conditions and step.range is None else 1.0)
+        return found * (share if step.conditions and step.range is None else 1.0)
 
     def _combine(self, combinations: float) -> None:
         columns = len(self.layout.integer_products) + 4 * len(self.layout.real_products) + 2 * len(self.layout.extremes)

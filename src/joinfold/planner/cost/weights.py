@@ -51,7 +51,11 @@ def cache_directory() -> Path:
 @cache
 def usual_weights() -> Weights:
     """The weights of this machine if it was calibrated, else those that are shipped."""
-    return _read(cache_directory() / FILE) or shipped_weights()
+    try:
+        found = _read(cache_directory() / FILE)
+    except RuntimeError:  # there is no home directory
+        found = None
+    return found or shipped_weights()
 
 
 def shipped_weights() -> Weights:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from math import exp, expm1, inf
 
 from joinfold.operators.layout import CONSTANT_ROW, FoldLayout, InputLayout
-from joinfold.operators.timeline import Timeline
+from joinfold.operators.timeline import CountingWindow, Timeline
+from joinfold.operators.window_ids import WindowIds
 from joinfold.planner.statistics import Statistics, StreamStatistics
-from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding
+from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
 
 SECOND_US = 1_000_000
 HORIZON_SECONDS = 3_600.0
@@ -52,15 +53,27 @@ def distinct(drawn: float, values: float) -> float:
 
 
 def instants_per_second(timeline: Timeline, statistics: Statistics) -> float:
-    """How often answers are given."""
+    """How often answers are given; by window ids, as often as the slowest window moves."""
     if timeline.on_trigger:
         return STEPS_PER_SECOND
+    moves = [_moves(window, stream.rate) for window, stream in zip(timeline.windows, statistics.streams, strict=True)]
+    if isinstance(timeline, WindowIds):
+        return min(moves)
     by_rows = sum(
-        statistics.streams[place].rate / window.slide if isinstance(window, Rows) else statistics.streams[place].rate
-        for place, window in enumerate(timeline.windows)
-        if timeline.by_rows and isinstance(window, Rows | RangeByRows | PartitionedRows)
+        own for window, own in zip(timeline.windows, moves, strict=True) if isinstance(window, CountingWindow)
     )
-    return by_rows + sum(SECOND_US / grid.period_us for grid in timeline.candidates)
+    return (by_rows if timeline.by_rows else 0.0) + sum(SECOND_US / grid.period_us for grid in timeline.candidates)
+
+
+def _moves(window: Window, rate: float) -> float:
+    """How often a window moves in a second, by itself or by the rows that come."""
+    match window:
+        case Sliding():
+            return SECOND_US / window.slide_us
+        case Rows() | RangeByRows():
+            return rate / window.slide
+        case _:
+            return rate
 
 
 def flows_of(folds: Sequence[FoldLayout], statistics: Statistics) -> list[list[Flow]]:
