@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("dev", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("ci", parent=settings.get_profile("dev"), max_examples=60, derandomize=True, print_blob=True)
+settings.register_profile("ci", parent=settings.get_profile("dev"), max_examples=50, derandomize=True, print_blob=True)
 settings.register_profile("fast", parent=settings.get_profile("dev"), max_examples=8)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
