@@ -25,7 +25,8 @@ from joinfold.benchmark.calibration import (
     plans,
 )
 from joinfold.benchmark.environment import Say, watched
-from joinfold.benchmark.planner_on_spark import SparkResults, run_on_spark
+from joinfold.benchmark.planner_on_spark import Shift, SparkResults, run_on_spark
+from joinfold.benchmark.shifting import ShiftRun, run_shift
 from joinfold.benchmark.trials import Streams, Trial, Try
 from joinfold.planner.cost.weights import Weights, usual_weights
 from joinfold.planner.estimates import Estimate
@@ -75,6 +76,7 @@ class PlannerResults:
     runs: list[PlannedRun] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
     on_spark: SparkResults = field(default_factory=SparkResults)
+    shifting: list[ShiftRun] = field(default_factory=list)
     environment: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
 
@@ -174,6 +176,8 @@ def run_planner(
             results.verdicts.append(_judged(trial, weights, results))
             verdict = results.verdicts[-1]
             say(f"{trial.name}: {verdict.chosen}, {verdict.times:.2f} of the fastest, {verdict.fastest}")
+        if chosen is None:
+            results.shifting += run_shift(Shift(), results.on_spark.differences, say)
         if on_spark is not None:
             run_on_spark(on_spark, results.on_spark, say)
     return results

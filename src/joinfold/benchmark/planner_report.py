@@ -10,6 +10,7 @@ from joinfold.benchmark.methods_report import write_json
 from joinfold.benchmark.planner import NEAR_BAR, PAPERS, WITHIN, PlannerResults
 from joinfold.benchmark.planner_on_spark import ADAPTIVE_BAR, PLANNED_BAR, WORST_BAR, SparkResults
 from joinfold.benchmark.report import new_table
+from joinfold.benchmark.shifting import ShiftRun
 
 
 def planner_json(results: PlannerResults) -> dict[str, Any]:
@@ -22,6 +23,7 @@ def planner_json(results: PlannerResults) -> dict[str, Any]:
         "ranked": {name: results.ranked_share(plans) for name, plans in PAPERS.items()},
         "verdicts": [asdict(verdict) | {"near": verdict.is_near} for verdict in results.verdicts],
         "runs": [asdict(run) for run in results.runs],
+        "shifting": [asdict(run) for run in results.shifting],
         "on_spark": asdict(results.on_spark),
     }
 
@@ -34,6 +36,8 @@ def write_planner(results: PlannerResults, directory: Path) -> Path:
 def planner_tables(results: PlannerResults) -> list[Table]:
     """What is worth printing, in order."""
     tables = [_verdict_table(results), _share_table(results)]
+    if results.shifting:
+        tables.append(_shift_table(results.shifting))
     if results.on_spark.runs:
         tables += [_spark_table(results.on_spark), _spark_bars(results.on_spark)]
     return tables
@@ -64,6 +68,15 @@ def _share_table(results: PlannerResults) -> Table:
     for name, plans in PAPERS.items():
         share, pairs = results.ranked_share(plans)
         table.add_row(f"{name}, pairs of plans in the order measured", f"{share:.0%}", f"{pairs}", "")
+    return table
+
+
+def _shift_table(runs: list[ShiftRun]) -> Table:
+    """Plans on the stream that shifts, beside the run that follows it."""
+    table = new_table("A stream that shifts, in process", "plan", "s of FOLD", "× following", "changes", "")
+    for run in runs:
+        times = f"{run.seconds / runs[0].seconds:.2f}"
+        table.add_row(run.plan, f"{run.seconds:.1f}", times, f"{run.changes}", "" if run.is_whole else "given up")
     return table
 
 
