@@ -44,13 +44,20 @@ class FoldChoice:
     @staticmethod
     def usual(layout: FoldLayout) -> "FoldChoice":
         """The choice where nothing is known of the data."""
-        places, combining = range(len(layout.inputs)), layout.combining
-        enumerated = TREE if combining.ranges or not layout.bucket_classes else HASH
-        index = SUMS if can_sum(layout) else enumerated
+        places = range(len(layout.inputs))
+        index = SUMS if can_sum(layout) else finding_index(layout)
         early = (
             () if layout.is_open_ended and layout.extremes else places
         )  # extremes are counted, combination by combination
         return FoldChoice("ic", frozenset(early), (index,) * len(places), tuple(places), can_fuse(layout))
+
+
+NO_CHOICE = FoldChoice("ic", frozenset(), (), ())  # for stages that have nothing to choose
+
+
+def finding_index(layout: FoldLayout) -> Index:
+    """The usual structure of windows in which combinations are found one by one."""
+    return TREE if layout.combining.ranges or not layout.bucket_classes else HASH
 
 
 def can_fuse(layout: FoldLayout) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import inf
 
 from joinfold.logical.query import LogicalQuery
-from joinfold.operators.choice import FoldChoice
+from joinfold.operators.choice import NO_CHOICE, FoldChoice
 from joinfold.operators.layout import FoldLayout
 from joinfold.planner.chaining import chain, needs_chain, reading_views, stages_before
 from joinfold.planner.cost.windows import flows_of, instants_per_second
@@ -25,7 +25,6 @@ from joinfold.types import BIGINT
 
 BY_FAR = 2.0
 ALIKE = 0.95
-_NOTHING = FoldChoice("ic", frozenset(), (), ())  # for stages that have nothing to choose
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +104,7 @@ def _alternatives(question: Question, setting: Setting) -> list[Alternative]:
     """All plans that are looked at."""
     before = stages_before(question.layout, question.partitions)
     layout = reading_views(question.layout, before)
-    nothing = (_NOTHING,) * len(before)
+    nothing = (NO_CHOICE,) * len(before)
     found = []
     if needs_chain(layout):
         for root, alias in enumerate(question.aliases):

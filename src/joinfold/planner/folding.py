@@ -44,6 +44,7 @@ from joinfold.planner.factors import conditions_of, factors_by_input
 from joinfold.planner.forcing import Plan, choose
 from joinfold.planner.plan import Frame, GroupColumn, PhysicalPlan
 from joinfold.planner.relations import with_homes
+from joinfold.planner.specials import any_special, special_products
 from joinfold.planner.statistics import Statistics
 from joinfold.planner.widening import converted
 from joinfold.types import BOOLEAN, DataType
@@ -52,8 +53,6 @@ from joinfold.window import PartitionedRows, RangeByRows, Rows
 CONSTANT = "\0constant"  # the input of one row that a query over one stream is joined with
 PAIR = "\0pair"  # what is computed for every combination
 _EXACT = ("count", "sum", "avg")
-_NOT_FINITE = ("nan", "inf", "-inf")
-_SIGNS = {"inf": 1, "-inf": -1, "positive": 1, "negative": -1}
 
 
 def plan_fold(
@@ -358,7 +357,7 @@ class _Folding:
         valued = [place for place, part in enumerate(parts) if any(name in part.factors for name in names)]
         is_linear = aggregate.function in ("sum", "avg")
         found: list[tuple[str, ColumnRef]] = []
-        for kind, wanted in _special_products(len(valued)) if is_linear else _any_special(len(valued)):
+        for kind, wanted in special_products(len(valued)) if is_linear else any_special(len(valued)):
             special = dict(zip(valued, wanted, strict=True))
             columns = tuple(
                 side.integer(IntegerSum(part, special=special.get(place)))
@@ -400,32 +399,3 @@ def _grouped_at(group: GroupColumn, layout: FoldLayout, last: FoldLayout) -> Gro
 def _compared(left: Expression, right: Expression) -> DataType:
     """The type in which two expressions are compared."""
     return Call("<", (left, right)).signature.operands[0]
-
-
-def _any_special(places: int) -> list[tuple[str, tuple[str | None, ...]]]:
-    """A statistic is nan as soon as one number at any place is not finite."""
-    return [("nan", _only(kind, place, places)) for place in range(places) for kind in _NOT_FINITE]
-
-
-def _special_products(places: int) -> list[tuple[str, tuple[str | None, ...]]]:
-    """Which kinds of numbers at all places make a product that is nan, inf or -inf; None is any number.
-
-    nan × anything = nan     inf × zero = nan     inf × positive = inf     inf × negative = -inf
-    """
-    if places == 1:
-        return [(kind, (kind,)) for kind in _NOT_FINITE]
-    found = [("nan", _only("nan", place, places)) for place in range(places)]
-    for infinite, place, zero in every_choice(("inf", "-inf"), range(places), range(places)):
-        if place != zero:
-            chosen = ["zero" if other == zero else None for other in range(places)]
-            chosen[place] = infinite
-            found.append(("nan", tuple(chosen)))
-    for kinds in every_choice(_SIGNS, repeat=places):
-        if {"inf", "-inf"} & set(kinds):
-            negative = sum(_SIGNS[kind] < 0 for kind in kinds) % 2
-            found.append(("-inf" if negative else "inf", kinds))
-    return found
-
-
-def _only(kind: str, place: int, places: int) -> tuple[str | None, ...]:
-    return tuple(kind if other == place else None for other in range(places))

@@ -11,7 +11,7 @@ from joinfold.errors import QueryError, UsageError, suggestion
 from joinfold.kernels.structures import STRUCTURES
 from joinfold.logical.expressions import Value
 from joinfold.logical.query import LogicalQuery
-from joinfold.operators.choice import HASH, SUMS, TREE, FoldChoice, Index, can_fuse, can_sum
+from joinfold.operators.choice import HASH, NO_CHOICE, SUMS, FoldChoice, Index, can_fuse, can_sum, finding_index
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.methods import METHODS
 from joinfold.operators.probing import steps_from
@@ -153,7 +153,7 @@ def choose(
     is_chain = needs_chain(layout) and not replace(plan, root=None).forces
     if plan.root is not None:
         _refuse_root(aliases, plan.root, is_chain)
-    nothing = (FoldChoice("ic", frozenset(), (), ()),) * len(before)
+    nothing = (NO_CHOICE,) * len(before)
     if not is_chain:
         return (*before, layout), (*nothing, _choice(query, layout, plan)), None
     root = usual_root(layout) if plan.root is None else aliases.index(plan.root)
@@ -222,8 +222,7 @@ def _indexes(layout: FoldLayout, aliases: list[str], plan: Plan, choice: FoldCho
         return (SUMS,) * len(layout.inputs)
     if summed and not wanted:
         return (SUMS,) * len(layout.inputs)
-    enumerated = TREE if layout.combining.ranges or not layout.bucket_classes else HASH
-    indexes = tuple(wanted.get(place, enumerated) for place in range(len(layout.inputs)))
+    indexes = tuple(wanted.get(place, finding_index(layout)) for place in range(len(layout.inputs)))
     for first in range(len(layout.inputs)):
         for step in steps_from(layout, choice.order, first):
             index = indexes[step.place]

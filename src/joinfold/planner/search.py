@@ -18,7 +18,7 @@ from itertools import chain as joined
 from itertools import combinations
 
 from joinfold.kernels.structures import STRUCTURES
-from joinfold.operators.choice import HASH, SUMS, TREE, FoldChoice, Index, MethodName, can_fuse, can_sum
+from joinfold.operators.choice import SUMS, FoldChoice, Index, MethodName, finding_index
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.probing import steps_from
 from joinfold.planner.cost.windows import Flow
@@ -40,10 +40,10 @@ def fold_choices(
     found = {usual: cost(usual)}
     if layout.is_numbering or layout.partition:
         return [(found[usual], usual)]
+    indexes = (finding_index(layout),) * len(layout.inputs)
     for method in _methods(layout):
-        first = replace(usual, method=method, is_fused=False, order=_order(layout, flows), indexes=_enumerated(layout))
-        sets = _early_sets(layout, first, cost)
-        for early in sets:
+        first = replace(usual, method=method, is_fused=False, order=_order(flows), indexes=indexes)
+        for early in _early_sets(layout, first, cost):
             choice = _best_indexes(layout, replace(first, early=early), cost)
             found[choice] = cost(choice)
     return sorted(((seconds, choice) for choice, seconds in found.items()), key=lambda pair: pair[0])
@@ -101,12 +101,7 @@ def _possible(layout: FoldLayout, choice: FoldChoice, place: int) -> list[Index]
     return [Index(name) for name, kind in STRUCTURES.items() if keyed or not kind.needs_key]
 
 
-def _enumerated(layout: FoldLayout) -> tuple[Index, ...]:
-    index = TREE if layout.combining.ranges or not layout.bucket_classes else HASH
-    return (index,) * len(layout.inputs)
-
-
-def _order(layout: FoldLayout, flows: Sequence[Flow]) -> tuple[int, ...]:
+def _order(flows: Sequence[Flow]) -> tuple[int, ...]:
     """Windows by how many of their entries have one key, fewest first; with two there is nothing to order."""
     if len(flows) < FEW:
         return tuple(range(len(flows)))
@@ -119,9 +114,9 @@ def _with(indexes: tuple[Index, ...], place: int, index: Index) -> tuple[Index, 
 
 def choice_title(layout: FoldLayout, choice: FoldChoice, names: Sequence[str]) -> str:
     """A choice in a few words."""
-    if choice.is_fused and can_fuse(layout):
+    if choice.is_fused:
         return "IC over hashed sets of all inputs"
-    if SUMS in choice.indexes and can_sum(layout):
+    if SUMS in choice.indexes:
         return "IC over sums of ranges"
     indexes = ", ".join(f"{name} {index}" for name, index in zip(names, choice.indexes, strict=False))
     if layout.is_plain:
