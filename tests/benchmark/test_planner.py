@@ -11,11 +11,21 @@ import pytest
 from rich.console import Console
 
 from joinfold import benchmark, cli
-from joinfold.benchmark import PlannerResults, planner, planner_json, planner_tables, run_planner, write_planner
+from joinfold.benchmark import (
+    PlannerResults,
+    planner,
+    planner_json,
+    planner_tables,
+    run_planner,
+    shifting,
+    write_planner,
+)
 from joinfold.benchmark.calibration import CONDITION, SETS, band
 from joinfold.benchmark.planner import NEAR, PAPERS, PlannedRun, Verdict, trials
-from joinfold.benchmark.planner_on_spark import Phase, Shift, SparkResults, SparkRun
+from joinfold.benchmark.planner_on_spark import SparkResults, SparkRun
+from joinfold.benchmark.shifting import ADAPTIVE, Phase, Shift, run_shift
 from joinfold.benchmark.trials import Streams, Trial
+from joinfold.inprocess import InProcess
 from joinfold.session import Session
 from joinfold.workloads.arrival import SECOND_US, START_US
 
@@ -222,3 +232,35 @@ def test_one_suite_at_a_time(
     assert bench(monkeypatch, other, "-o", str(tmp_path / "new")) == 2
     assert capsys.readouterr().err.startswith("UsageError: --")
     assert not (tmp_path / "new").exists()
+
+
+# --- the stream that shifts, in process -------------------------------------------------------------------------------
+
+TINY_SHIFT = Shift((Phase(6, 40, 4, 20), Phase(6, 80, 2, 2)), seconds_per_file=2)
+
+
+def test_the_run_that_follows_comes_before_every_plan_that_stays() -> None:
+    differences: list[str] = []
+    told: list[str] = []
+    runs = run_shift(TINY_SHIFT, differences, told.append)
+    assert [run.plan for run in runs] == [ADAPTIVE, *shifting.FORCED] and len(told) == len(runs)
+    assert differences == [] and all(run.is_whole and run.seconds > 0 for run in runs)
+    assert not any(run.changes for run in runs[1:])
+
+
+def test_a_plan_that_answers_otherwise_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Forgetful(InProcess):
+        def answer(self, to_the_end: bool = False) -> pa.Table:
+            return super().answer(to_the_end)[0 if self.plan.following else 1 :]
+
+    monkeypatch.setattr(shifting, "InProcess", Forgetful)
+    differences: list[str] = []
+    run_shift(TINY_SHIFT, differences, lambda line: None)
+    assert differences == [f"shifting in process, {plan} and {ADAPTIVE}" for plan in shifting.FORCED]
+
+
+def test_a_hopeless_plan_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shifting, "HOPELESS_SECONDS", 0.0)
+    told: list[str] = []
+    runs = run_shift(TINY_SHIFT, [], told.append)
+    assert not any(run.is_whole for run in runs) and all(line.endswith(", given up") for line in told)

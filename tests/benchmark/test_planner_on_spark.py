@@ -8,7 +8,8 @@ import pytest
 from joinfold import Session
 from joinfold.benchmark import planner_on_spark as module
 from joinfold.benchmark.data import Dataset
-from joinfold.benchmark.planner_on_spark import ADAPTIVE, PLANNED, Phase, Shift, SparkResults, run_on_spark
+from joinfold.benchmark.planner_on_spark import PLANNED, SparkResults, run_on_spark
+from joinfold.benchmark.shifting import ADAPTIVE, Phase, Shift
 
 pytestmark = pytest.mark.spark
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from joinfold.benchmark.fitting import prices
-from joinfold.benchmark.trials import Measured, Streams, Trial, Try
+from joinfold.benchmark.trials import Measured, Streams, Trial, measure
 from joinfold.errors import QueryError
 from joinfold.planner.cost.engine import OPERATIONS, Amounts
 from joinfold.planner.cost.weights import Weights, shipped_weights
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 TRUST = 0.2  # shipped prices against what runs tell, in runs
 MOST_SECONDS = 1.5  # of CPU that a slide may take by the shipped prices
 LEAST_SECONDS = 1e-5
+PATIENCE_SECONDS = 1.5
 CROSSED_ROWS = 2_000_000
 CROSSED_COLUMNS = (1, 5)
 
@@ -143,13 +144,13 @@ def calibrate(spark: "SparkSession | None", advance: Callable[[int], None] = lam
 
     ``advance`` hears of trials as they are done.
     """
-    usual, attempt, bills = shipped_weights(), Try(patience_seconds=1.5), []
+    usual, bills = shipped_weights(), []
     crossing = {} if spark is None else crossing_prices(spark)
     for trial in trials():
         for name, plan in plans(trial):
             pack, fold = _amounts(trial, plan, usual)
             if usual.cost(fold) * trial.streams.slide < MOST_SECONDS:
-                bills.append(Bill(attempt.measure(trial, name, plan), pack, fold))
+                bills.append(Bill(measure(trial, name, plan, PATIENCE_SECONDS), pack, fold))
         advance(1)
     weights = fitted(bills, usual)
     return Calibration(Weights({**weights.seconds, **crossing}, weights.origin), bills)

@@ -25,9 +25,9 @@ from joinfold.benchmark.calibration import (
     plans,
 )
 from joinfold.benchmark.environment import Say, watched
-from joinfold.benchmark.planner_on_spark import Shift, SparkResults, run_on_spark
-from joinfold.benchmark.shifting import ShiftRun, run_shift
-from joinfold.benchmark.trials import Streams, Trial, Try
+from joinfold.benchmark.planner_on_spark import SparkResults, run_on_spark
+from joinfold.benchmark.shifting import Shift, ShiftRun, run_shift
+from joinfold.benchmark.trials import Streams, Trial, measure
 from joinfold.planner.cost.weights import Weights, usual_weights
 from joinfold.planner.estimates import Estimate
 from joinfold.session import Session
@@ -198,11 +198,11 @@ def _judged(trial: Trial, weights: Weights, results: PlannerResults) -> Verdict:
             known.add(other.choices)
             candidates[name] = other
     costs = {name: trial.expected(other, weights) for name, other in candidates.items()}
-    least, attempt = min(cost.cpu for cost in costs.values()), Try()
+    least = min(cost.cpu for cost in costs.values())
     hopeful = {
         name: other for name, other in candidates.items() if name == chosen or _is_hopeful(trial, costs[name], least)
     }
-    rounds = [{name: attempt.measure(trial, name, other) for name, other in hopeful.items()} for _ in range(ROUNDS)]
+    rounds = [{name: measure(trial, name, other) for name, other in hopeful.items()} for _ in range(ROUNDS)]
     own = []
     for name in hopeful:
         found = min((done[name] for done in rounds), key=lambda measured: measured.cpu)

@@ -3,8 +3,7 @@
 Queries that need unlike plans run over streams of R1's size, of which rate, keys and groups are declared: once as they
 are planned, and once under every plan that is forced. One that takes twice as long as the planned one is stopped.
 
-The stream that shifts has many groups and few matches at first, then few groups and many matches: the plan that is
-good for the one is bad for the other. It is told nothing and has to find out.
+Nothing is told of the stream that shifts (`shifting`): the query has to find out.
 """
 
 import tempfile
@@ -13,23 +12,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as parquet
 
 from joinfold.benchmark.answers import common
-from joinfold.benchmark.data import R1, STREAMS, Dataset, set_place
+from joinfold.benchmark.data import R1, STREAMS, Dataset
 from joinfold.benchmark.environment import Say
+from joinfold.benchmark.shifting import ADAPTIVE, FORCED, SHIFTING, SHIFTING_COLUMNS, VALUES, Shift
 from joinfold.errors import QueryError
 from joinfold.planner.forcing import Plan
 from joinfold.query import Query
 from joinfold.runtime.baselines import file_stream
 from joinfold.runtime.measure import StreamRun, run_stream
 from joinfold.session import Session
-from joinfold.workloads.arrival import SECOND_US, START_US
 
 DATA = replace(R1, seconds=600)
-VALUES = 100  # of the column v
 WINDOW = "[30 SECOND SLIDE 5 SECOND]"
 BY_KEY = f"FROM a {WINDOW}, b {WINDOW} WHERE a.key = b.key"
 QUERIES = {
@@ -41,25 +37,10 @@ QUERIES = {
     "a band": f"SELECT COUNT(*) AS n, SUM(b.v) AS s FROM a {WINDOW}, b {WINDOW} WHERE a.v BETWEEN b.v - 1 AND b.v + 1",
     "a value of both": f"SELECT COUNT(*) AS n, SUM(ABS(a.v - b.v)) AS s {BY_KEY}",
 }
-FORCED = (
-    "method=tc; early=none; index=a hash, b hash",
-    "method=ic; early=none; index=a hash, b hash",
-    "method=ic; early=a, b; index=a hash, b hash",
-    "method=tc; early=none; index=a btree, b btree",
-    "method=ic; early=none; index=a btree, b btree",
-    "method=ic; early=a, b; index=a btree, b btree",
-    "index=a sums, b sums",
-)
-PLANNED, ADAPTIVE = "as planned", "following the data"
+PLANNED = "as planned"
 CAP_SECONDS = 120.0
 LEAST_CAP_SECONDS = 40.0
 
-SHORT = "[10 SECOND SLIDE 1 SECOND]"
-SHIFTING = (
-    f"SELECT a.g, COUNT(*) AS n, SUM(b.v) AS s FROM a {SHORT}, b {SHORT} "
-    "WHERE a.key = b.key AND a.x BETWEEN b.x - 100 AND b.x + 100 GROUP BY a.g"
-)
-SHIFTING_COLUMNS = "ts TIMESTAMP, key BIGINT, g BIGINT, x BIGINT, v BIGINT"
 PLANNED_BAR, ADAPTIVE_BAR, WORST_BAR = 1.25, 1.1, 2.0
 
 
@@ -94,54 +75,6 @@ class SparkResults:
         """How many times as long as the fastest fixed plan the run takes that follows, and the slowest as that run."""
         own, *fixed = (run.rows_per_second for run in self.shifting)
         return max(fixed) / own, own / min(fixed)
-
-
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """Part of a stream that shifts."""
-
-    seconds: int
-    rows_per_second: int
-    keys: int
-    groups: int
-
-
-@dataclass(frozen=True, slots=True)
-class Shift:
-    """A stream of two phases, in files of some seconds each."""
-
-    phases: tuple[Phase, ...] = (Phase(60, 3_000, 20, 3_000), Phase(60, 6_000, 2, 2))
-    seconds_per_file: int = 5
-
-    def write(self, directory: Path) -> None:
-        """A folder for each stream."""
-        for place, stream in enumerate(STREAMS):
-            (directory / stream).mkdir(parents=True)
-            for number, table in enumerate(self.tables(place)):
-                file = directory / stream / f"part-{number:05d}.parquet"
-                parquet.write_table(table, file)
-                set_place(file, number)
-
-    def tables(self, place: int) -> list[pa.Table]:
-        """The files of a stream."""
-        draw, found, first = np.random.default_rng((5, place)), [], 0
-        for phase in self.phases:
-            for start in range(first, first + phase.seconds, self.seconds_per_file):
-                rows, span = phase.rows_per_second * self.seconds_per_file, self.seconds_per_file * SECOND_US
-                times = START_US + start * SECOND_US + np.sort(draw.integers(0, span, rows))
-                found.append(
-                    pa.table(
-                        {
-                            "ts": pa.array(times, pa.timestamp("us", tz="UTC")),
-                            "key": draw.integers(0, phase.keys, rows),
-                            "g": draw.integers(0, phase.groups, rows),
-                            "x": draw.integers(0, 100_000, rows),
-                            "v": draw.integers(0, VALUES, rows),
-                        }
-                    )
-                )
-            first += phase.seconds
-        return found
 
 
 def run_on_spark(

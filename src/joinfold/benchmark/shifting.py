@@ -1,20 +1,90 @@
-"""The stream that shifts, in process: what FOLD takes if the plan follows the data, and if it stays with one plan.
+"""A stream that shifts, in process: what FOLD takes if the plan follows the data, and if it stays with one plan.
 
-On Spark a micro-batch costs about a second whatever the plan; here there is nothing but the plan.
+It has many groups and few matches at first, then few groups and many matches: the plan that is good for the one is bad
+for the other. On Spark a micro-batch costs about a second whatever the plan; here there is nothing but the plan.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as parquet
 
+from joinfold.benchmark.data import STREAMS, set_place
 from joinfold.benchmark.environment import Say
-from joinfold.benchmark.planner_on_spark import ADAPTIVE, FORCED, SHIFTING, Shift
 from joinfold.errors import QueryError
 from joinfold.inprocess import InProcess
 from joinfold.planner.forcing import Plan
 from joinfold.session import Session
+from joinfold.workloads.arrival import SECOND_US, START_US
 
+SHORT = "[10 SECOND SLIDE 1 SECOND]"
+SHIFTING = (
+    f"SELECT a.g, COUNT(*) AS n, SUM(b.v) AS s FROM a {SHORT}, b {SHORT} "
+    "WHERE a.key = b.key AND a.x BETWEEN b.x - 100 AND b.x + 100 GROUP BY a.g"
+)
+SHIFTING_COLUMNS = "ts TIMESTAMP, key BIGINT, g BIGINT, x BIGINT, v BIGINT"
+ADAPTIVE = "following the data"
+FORCED = (
+    "method=tc; early=none; index=a hash, b hash",
+    "method=ic; early=none; index=a hash, b hash",
+    "method=ic; early=a, b; index=a hash, b hash",
+    "method=tc; early=none; index=a btree, b btree",
+    "method=ic; early=none; index=a btree, b btree",
+    "method=ic; early=a, b; index=a btree, b btree",
+    "index=a sums, b sums",
+)
+VALUES = 100  # of the column v
 HOPELESS_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Part of a stream that shifts."""
+
+    seconds: int
+    rows_per_second: int
+    keys: int
+    groups: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """A stream of two phases, in files of some seconds each."""
+
+    phases: tuple[Phase, ...] = (Phase(60, 3_000, 20, 3_000), Phase(60, 6_000, 2, 2))
+    seconds_per_file: int = 5
+
+    def write(self, directory: Path) -> None:
+        """A folder for each stream."""
+        for place, stream in enumerate(STREAMS):
+            (directory / stream).mkdir(parents=True)
+            for number, table in enumerate(self.tables(place)):
+                file = directory / stream / f"part-{number:05d}.parquet"
+                parquet.write_table(table, file)
+                set_place(file, number)
+
+    def tables(self, place: int) -> list[pa.Table]:
+        """The files of a stream."""
+        draw, found, first = np.random.default_rng((5, place)), [], 0
+        for phase in self.phases:
+            for start in range(first, first + phase.seconds, self.seconds_per_file):
+                rows, span = phase.rows_per_second * self.seconds_per_file, self.seconds_per_file * SECOND_US
+                times = START_US + start * SECOND_US + np.sort(draw.integers(0, span, rows))
+                found.append(
+                    pa.table(
+                        {
+                            "ts": pa.array(times, pa.timestamp("us", tz="UTC")),
+                            "key": draw.integers(0, phase.keys, rows),
+                            "g": draw.integers(0, phase.groups, rows),
+                            "x": draw.integers(0, 100_000, rows),
+                            "v": draw.integers(0, VALUES, rows),
+                        }
+                    )
+                )
+            first += phase.seconds
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +99,7 @@ class ShiftRun:
 
 def run_shift(shift: Shift, differences: list[str], say: Say) -> list[ShiftRun]:
     """The run that follows the data first, then every plan that can be forced."""
-    tables = {name: shift.tables(place) for place, name in enumerate(("a", "b"))}
+    tables = {name: shift.tables(place) for place, name in enumerate(STREAMS)}
     found: list[ShiftRun] = []
     first: pa.Table | None = None
     for told in (ADAPTIVE, *FORCED):
@@ -46,7 +116,7 @@ def run_shift(shift: Shift, differences: list[str], say: Say) -> list[ShiftRun]:
             answers.append(machine.answer())
             if machine.measures.fold_seconds > HOPELESS_SECONDS:
                 break
-        is_whole = len(answers) == len(tables["a"])
+        is_whole = len(answers) == len(tables[STREAMS[0]])
         found.append(ShiftRun(told, machine.measures.fold_seconds, len(machine.changes), is_whole))
         say(f"shifting in process, {told}: {found[-1].seconds:.1f} s{'' if is_whole else ', given up'}")
         given = pa.concat_tables(answers).sort_by([("instant", "ascending"), ("g", "ascending")])

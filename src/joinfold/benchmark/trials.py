@@ -6,7 +6,7 @@ measured slides begin. What is estimated for a trial is estimated from a sample 
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 
@@ -139,29 +139,20 @@ class Measured:
         return self.pack + self.fold
 
 
-@dataclass(slots=True)
-class Try:
-    """Measures plans; one that takes longer than the patience is measured on fewer slides."""
-
-    patience_seconds: float = 4.0
-    done: list[Measured] = field(default_factory=list)
-
-    def measure(self, trial: Trial, name: str, plan: PhysicalPlan) -> Measured:
-        """One plan on one trial."""
-        began, slides = time.perf_counter(), []
-        for slide in trial.slides(plan):
-            slides.append(slide)
-            if time.perf_counter() - began > self.patience_seconds and len(slides) >= FEWEST_SLIDES:
-                break
-        found = Measured(
-            trial.name,
-            name,
-            median(slide.pack for slide in slides),
-            median(slide.fold for slide in slides),
-            max(slide.bytes_held for slide in slides),
-        )
-        self.done.append(found)
-        return found
+def measure(trial: Trial, name: str, plan: PhysicalPlan, patience_seconds: float = 4.0) -> Measured:
+    """One plan on one trial; one that takes longer than the patience is measured on fewer slides."""
+    began, slides = time.perf_counter(), []
+    for slide in trial.slides(plan):
+        slides.append(slide)
+        if time.perf_counter() - began > patience_seconds and len(slides) >= FEWEST_SLIDES:
+            break
+    return Measured(
+        trial.name,
+        name,
+        median(slide.pack for slide in slides),
+        median(slide.fold for slide in slides),
+        max(slide.bytes_held for slide in slides),
+    )
 
 
 def _rows(draw: np.random.Generator, rate: float, seconds: int, streams: Streams) -> pa.Table:
