@@ -13,14 +13,20 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
 SLOW = (
+    "benchmark/test_calibration.py",
     "benchmark/test_joins_on_spark.py",
     "benchmark/test_methods.py",
+    "benchmark/test_planner.py",
     "benchmark/test_planner_on_spark.py",
+    "inprocess/test_analysis.py",
+    "inprocess/test_following.py",
     "kernels/structures/test_structures.py",
     "operators/test_arguments.py",
     "operators/test_compaction.py",
     "operators/test_numbers.py",
     "operators/test_plans.py",
+    "planner/test_adapting.py",
+    "planner/test_engine_laws.py",
     "runtime/test_pieces.py",
     "runtime/test_pieces_of_windows.py",
     "workloads/test_generated_bytes.py",
