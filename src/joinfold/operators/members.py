@@ -157,12 +157,7 @@ class Members:
         return np.concatenate(found)
 
     def _new_slots(self, entries: Entries, chosen: Integers, leaves: Integers) -> Integers:
-        count = len(chosen)
-        again = [self._free.pop() for _ in range(min(count, len(self._free)))]
-        fresh = count - len(again)
-        slots = np.array([*again, *range(self._used, self._used + fresh)], np.int64)
-        self._used += fresh
-        self._make_room(self._used)
+        slots = self._numbers(entries.parts[chosen])
         self.cells[slots] = entries.cells[chosen]
         self.parts[slots] = entries.parts[chosen]
         self.group[slots] = entries.group[chosen]
@@ -170,6 +165,20 @@ class Members:
         self.leaves[slots] = leaves[chosen]
         for array in (self.integers, self.reals, self.wear, self.codes, self.has):
             array[slots] = 0
+        return slots
+
+    def _numbers(self, parts: Ids) -> Integers:
+        """Free slots for entries. Those of one key get neighbours, so that a probe for it reads little memory."""
+        again = self._free[max(len(self._free) - len(parts), 0) :]
+        del self._free[len(self._free) - len(again) :]
+        fresh = len(parts) - len(again)
+        found = np.array([*again, *range(self._used, self._used + fresh)], np.int64)
+        self._used += fresh
+        self._make_room(self._used)
+        if not parts.shape[1]:
+            return found
+        slots = np.empty_like(found)
+        slots[np.argsort(parts[:, 0])] = np.sort(found)
         return slots
 
     def _add(self, slots: Integers, integers: Integers, reals: Doubles, sign: int) -> None:

@@ -191,8 +191,9 @@ class Prober:
             low, high, possible = codes.probe_codes(step.place, bound.carried[other])
             can = can & possible
         rows = rows[can]
+        rows = rows[np.argsort((key if step.classes else low)[rows])]  # neighbours find what is in the cache already
         probes = Operations(
-            np.full(len(rows), PROBE, np.int8), key[can], low[can], high[can], np.zeros(len(rows), np.int64)
+            np.full(len(rows), PROBE, np.int8), key[rows], low[rows], high[rows], np.zeros(len(rows), np.int64)
         )
         for found in window.structures[step.index].matches(probes):
             chunk = bound.take(rows[found.probe])
