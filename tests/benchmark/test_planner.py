@@ -243,7 +243,7 @@ def test_the_run_that_follows_comes_before_every_plan_that_stays() -> None:
     differences: list[str] = []
     told: list[str] = []
     runs = run_shift(TINY_SHIFT, differences, told.append)
-    assert [run.plan for run in runs] == [ADAPTIVE, *shifting.FORCED] and len(told) == len(runs)
+    assert [run.plan for run in runs] == [ADAPTIVE, *shifting.FORCED] and len(told) == shifting.ROUNDS * len(runs)
     assert differences == [] and all(run.is_whole and run.seconds > 0 for run in runs)
     assert not any(run.changes for run in runs[1:])
 
@@ -260,7 +260,8 @@ def test_a_plan_that_answers_otherwise_is_told(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_hopeless_plan_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shifting, "HOPELESS_SECONDS", 0.0)
+    monkeypatch.setattr(shifting, "HOPELESS", 0.0)
     told: list[str] = []
     runs = run_shift(TINY_SHIFT, [], told.append)
-    assert not any(run.is_whole for run in runs) and all(line.endswith(", given up") for line in told)
+    assert [run.is_whole for run in runs] == [True, *[False] * len(shifting.FORCED)]
+    assert [line.endswith(", given up") for line in told] == [False, *[True] * len(shifting.FORCED), False]

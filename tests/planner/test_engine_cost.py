@@ -132,12 +132,20 @@ def test_a_list_scans_all_a_hash_probes_once_and_trees_go_down() -> None:
     found = {index: found_by("tc", index) for index in ("list", "hash", "btree", "ttree")}
     assert found["list"]["list member scanned"] == 8 * 60 + 6 * 80
     assert found["hash"]["hash probe"] == 8 + 6
+    assert found["hash"]["hash member scanned"] == found["hash"]["match found"] == pytest.approx(8 * 30 + 6 * 40)
     for tree in ("btree", "ttree"):
         assert found[tree][f"{tree} level probed"] == pytest.approx(8 * log2(62) + 6 * log2(82))
         assert found[tree][f"{tree} level updated"] == pytest.approx(2 * (8 * log2(82) + 6 * log2(62)))
     assert len({round(own["match found"]) for own in found.values()}) == 1
     words = {name.split()[0] for name in found["list"] if found["list"][name]}
     assert not words & {"hash", "btree", "ttree"}
+
+
+def test_a_hash_scans_all_of_a_key_whatever_the_range() -> None:
+    plan = Plan("tc", (), {"a": "hash", "b": "hash"})
+    found = amounts(f"SELECT COUNT(*) AS n {JOINED} AND a.v < b.v", *FOUND, selectivity=0.1, plan=plan)
+    assert found["hash member scanned"] == pytest.approx(8 * 30 + 6 * 40)
+    assert found["match found"] == pytest.approx((8 * 30 + 6 * 40) / 10)
 
 
 def test_an_early_input_is_merged_and_met_once_for_each_key() -> None:

@@ -39,6 +39,7 @@ EXTREME = f"SELECT a.g, COUNT(*) AS n, MAX(b.v) AS top {BY_KEY} GROUP BY a.g"
 CONDITION = f"SELECT a.g, COUNT(*) AS n, SUM(b.v) AS s {BY_KEY} AND a.g <> b.g GROUP BY a.g"
 VALUE = f"SELECT COUNT(*) AS n, SUM(ABS(a.x - b.x)) AS s {BY_KEY}"
 ABOVE = f"SELECT COUNT(*) AS n, SUM(b.v) AS s {BY_KEY} AND a.x < b.x"
+NEAR = f"SELECT a.g, COUNT(*) AS n, SUM(b.v) AS s {BY_KEY} AND a.x BETWEEN b.x - 100 AND b.x + 100 GROUP BY a.g"
 THREE = (
     "SELECT COUNT(*) AS n, SUM(c.v) AS s FROM a {window}, b {window}, c {window} "
     "WHERE a.k = b.k AND b.k = c.k AND a.g <> b.g"
@@ -83,6 +84,8 @@ def trials() -> Iterator[Trial]:
         (VALUE, 5_000, 5_000, 1),
         (ABOVE, 500, 100, 1),
         (ABOVE, 5_000, 5_000, 1),
+        (NEAR, 1_000, 2, 5),
+        (NEAR, 2_000, 20, 500),
     ):
         yield Trial(f"{text[:40]} {rate} {keys}", text, Streams((rate, rate), keys, groups), 4)
     for rate, groups, reach in (

@@ -5,6 +5,7 @@ for the other. On Spark a micro-batch costs about a second whatever the plan; he
 """
 
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from joinfold.benchmark.environment import Say
 from joinfold.errors import QueryError
 from joinfold.inprocess import InProcess
 from joinfold.planner.forcing import Plan
+from joinfold.planner.plan import PhysicalPlan
 from joinfold.session import Session
 from joinfold.workloads.arrival import SECOND_US, START_US
 
@@ -36,7 +38,8 @@ FORCED = (
     "index=a sums, b sums",
 )
 VALUES = 100  # of the column v
-HOPELESS_SECONDS = 60.0
+ROUNDS = 2  # in the first one memory is asked for that later ones find
+HOPELESS = 6.0  # times what the run takes that follows
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +101,12 @@ class ShiftRun:
 
 
 def run_shift(shift: Shift, differences: list[str], say: Say) -> list[ShiftRun]:
-    """The run that follows the data first, then every plan that can be forced."""
+    """The run that follows the data first, then every plan that can be forced; the better of some rounds of each."""
     tables = {name: shift.tables(place) for place, name in enumerate(STREAMS)}
-    found: list[ShiftRun] = []
+    found: dict[str, ShiftRun] = {}
     first: pa.Table | None = None
-    for told in (ADAPTIVE, *FORCED):
+    for told in ROUNDS * (ADAPTIVE, *FORCED):
+        before, patience = found.get(told), inf if told == ADAPTIVE else HOPELESS * found[ADAPTIVE].seconds
         session = Session()
         for name, parts in tables.items():
             session.stream(name, parts[0].schema, time="ts")
@@ -110,17 +114,28 @@ def run_shift(shift: Shift, differences: list[str], say: Say) -> list[ShiftRun]:
             plan = session.sql(SHIFTING, None if told == ADAPTIVE else Plan.parse(told)).plan
         except QueryError:  # not every plan can do it
             continue
-        machine, answers = InProcess(plan), []
-        for step in zip(*tables.values(), strict=True):
-            machine.feed(dict(zip(tables, step, strict=True)))
-            answers.append(machine.answer())
-            if machine.measures.fold_seconds > HOPELESS_SECONDS:
-                break
-        is_whole = len(answers) == len(tables[STREAMS[0]])
-        found.append(ShiftRun(told, machine.measures.fold_seconds, len(machine.changes), is_whole))
-        say(f"shifting in process, {told}: {found[-1].seconds:.1f} s{'' if is_whole else ', given up'}")
-        given = pa.concat_tables(answers).sort_by([("instant", "ascending"), ("g", "ascending")])
-        first = given if first is None else first
-        if is_whole and not given.equals(first):
+        if before is not None and not before.is_whole:
+            continue
+        run, answers = _run(told, plan, tables, patience)
+        if before is None or run.seconds < before.seconds:
+            found[told] = run
+        say(f"shifting in process, {told}: {run.seconds:.1f} s{'' if run.is_whole else ', given up'}")
+        first = answers if first is None else first
+        if before is None and run.is_whole and not answers.equals(first):
             differences.append(f"shifting in process, {told} and {ADAPTIVE}")
-    return found
+    return list(found.values())
+
+
+def _run(
+    told: str, plan: PhysicalPlan, tables: dict[str, list[pa.Table]], patience: float
+) -> tuple[ShiftRun, pa.Table]:
+    """One plan on the whole stream, or until it has taken too long; and its answers."""
+    machine, answers = InProcess(plan), []
+    for step in zip(*tables.values(), strict=True):
+        machine.feed(dict(zip(tables, step, strict=True)))
+        answers.append(machine.answer())
+        if machine.measures.fold_seconds > patience:
+            break
+    is_whole = len(answers) == len(tables[STREAMS[0]])
+    given = pa.concat_tables(answers).sort_by([("instant", "ascending"), ("g", "ascending")])
+    return ShiftRun(told, machine.measures.fold_seconds, len(machine.changes), is_whole), given

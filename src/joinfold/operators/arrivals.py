@@ -22,7 +22,7 @@ from joinfold.operators.choice import FoldChoice
 from joinfold.operators.codec import decode, encode
 from joinfold.operators.entries import Entries, joined
 from joinfold.operators.fold import Fold
-from joinfold.operators.glimpse import glimpse_of, is_looked_at
+from joinfold.operators.glimpse import glimpse_of
 from joinfold.operators.labels import GapUsedUp
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.observed import Pulsed
@@ -241,18 +241,16 @@ class ArrivalFold(Fold):
 
 
 def pack_arrivals(
-    layout: FoldLayout, place: int, labels: tuple[int, ...], batch: pa.RecordBatch
+    layout: FoldLayout, place: int, labels: tuple[int, ...], batch: pa.RecordBatch, number: int = 0
 ) -> Iterator[tuple[int, bytes]]:
-    """The blobs of a batch of rows: to every bucket its own rows as entries, and the arrivals of all."""
+    """The blobs of a task's batch with this number: to every bucket its rows as entries, and the arrivals of all."""
     rows = cut(layout, place, batch)
     chosen = np.flatnonzero(rows.chosen)
     first = np.ones(len(rows.ts), np.bool_) if rows.first is None else rows.first
     row_of = np.cumsum(first) - 1
     token = int.from_bytes(os.urandom(7), "little")
     entries = aggregate(layout.inputs[place], rows.batch.take(pa.array(chosen)), rows.cells[chosen], single=True)
-    largest_us = rows.largest_us
-    is_seen = is_looked_at(rows.rows, largest_us)
-    glimpse = glimpse_of(layout.inputs[place], rows.rows, rows.ts, entries) if is_seen else None
+    glimpse = glimpse_of(layout.inputs[place], number, rows.rows, rows.ts, entries)
     entries = entries.append_column("batch", pa.array(np.full(len(chosen), token)))
     entries = entries.append_column("row", pa.array(row_of[chosen]))
     arrived = int(np.count_nonzero(first))
@@ -266,7 +264,7 @@ def pack_arrivals(
     facts: dict[str, Any] = {
         "place": place,
         "rows": rows.rows,
-        "largest_us": largest_us,
+        "largest_us": rows.largest_us,
         "timeless": rows.timeless,
         "glimpse": None if glimpse is None else glimpse.text(),
     }

@@ -25,15 +25,23 @@ _NO_ENTRIES = pa.RecordBatch.from_pydict({"cell": pa.array([], pa.int64())})
 
 
 def pack_for(
-    folds: Sequence[FoldLayout], stream: int, labels: tuple[int, ...], batch: pa.RecordBatch, by_row: bool = False
+    folds: Sequence[FoldLayout],
+    stream: int,
+    labels: tuple[int, ...],
+    batch: pa.RecordBatch,
+    by_row: bool = False,
+    number: int = 0,
 ) -> Iterator[tuple[int, int, bytes]]:
-    """The blobs of a batch of a stream's rows: fold, bucket label, blob. Folds without the stream get its pulse."""
+    """The blobs of a batch of a stream's rows: fold, bucket label, blob. Folds without the stream get its pulse.
+
+    ``number`` is that of the batch in its task.
+    """
     if folds[0].on_arrival:
-        yield from ((0, label, blob) for label, blob in pack_arrivals(folds[0], stream, labels, batch))
+        yield from ((0, label, blob) for label, blob in pack_arrivals(folds[0], stream, labels, batch, number))
         return
     own = next(number for number, layout in enumerate(folds) if stream in layout.feeds and not layout.is_numbering)
     rows = cut(folds[own], stream, batch)
-    entries, pulse = pack_rows(folds[own], stream, rows, by_row)
+    entries, pulse = pack_rows(folds[own], stream, rows, by_row, number)
     facts = pulse.facts()
     heartbeat = encode(_NO_ENTRIES, facts) if len(folds) > 1 else b""
     for fold, layout in enumerate(folds):

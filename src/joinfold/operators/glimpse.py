@@ -1,8 +1,8 @@
 """What PACK sees of a batch on the way: how many rows, in what order, with how many different keys.
 
-It must cost next to nothing. So of large batches every fourth is looked at, which ones follows from their times. The
-order is looked at in the first rows only, and keys, groups and all that tells entries apart in the first entries;
-entries are fewer than rows. Texts are dear to hash: of these it takes fewer.
+It must cost next to nothing. So of the batches of a task the first is looked at, and every fourth after it. The order
+is looked at in the first rows only, and keys, groups and all that tells entries apart in the first entries; entries are
+fewer than rows. Texts are dear to hash: of these it takes fewer.
 """
 
 from base64 import b64decode, b64encode
@@ -20,7 +20,7 @@ from joinfold.kernels.sketch import REGISTERS, disorder, factors_of, sketched
 from joinfold.operators.layout import InputLayout
 from joinfold.operators.values import stable_codes
 
-LARGE = 8_192  # rows: smaller batches are the last of their task, and few
+LOOKED_EVERY = 4  # batches of a task
 TIMED = 1_024  # rows of a batch whose order is looked at
 LOOKED = 4_096  # entries of a batch that are sketched
 LOOKED_TEXTS = 512
@@ -71,13 +71,13 @@ _LAYOUT = Struct(f"<{len(_NUMBERS)}q")
 _numbers_of = attrgetter(*_NUMBERS)
 
 
-def is_looked_at(rows: int, largest_us: int | None) -> bool:
-    """Whether a batch of so many rows, with this largest time, is looked at."""
-    return largest_us is not None and (rows < LARGE or hash((rows, largest_us)) % 4 == 0)
+def glimpse_of(side: InputLayout, number: int, read: int, ts: Integers, entries: pa.RecordBatch) -> Glimpse | None:
+    """What is seen of the batch of a task with this number: rows with these times, and entries of those that pass.
 
-
-def glimpse_of(side: InputLayout, read: int, ts: Integers, entries: pa.RecordBatch) -> Glimpse:
-    """What is seen of rows with these times, at least one, and of the entries of those that pass."""
+    None where there is no row with a time, and of batches that are not looked at.
+    """
+    if number % LOOKED_EVERY or not len(ts):
+        return None
     first, names = readable(ts[:TIMED], np.int64), side.identity
     columns = [entries.column(name) for name in names]
     is_cheap = all(pa.types.is_primitive(column.type) for column in columns)

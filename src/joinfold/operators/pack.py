@@ -27,7 +27,7 @@ from joinfold.algebra import Monomial
 from joinfold.kernels import double_double
 from joinfold.kernels.grouping import count, group_rows, sum_dds, sum_ints
 from joinfold.operators.codec import encode
-from joinfold.operators.glimpse import Glimpse, glimpse_of, is_looked_at
+from joinfold.operators.glimpse import Glimpse, glimpse_of
 from joinfold.operators.layout import LIMB_BITS, Extreme, Factor, FoldLayout, InputLayout, IntegerSum
 from joinfold.operators.ordering import order_names
 from joinfold.operators.timeline import NEVER
@@ -143,8 +143,10 @@ def distinct_values(values: Integers) -> Integers:
     return np.flatnonzero(np.bincount(values - first)) + first
 
 
-def pack_rows(layout: FoldLayout, stream: int, rows: Cut, by_row: bool = False) -> tuple[pa.RecordBatch, Pulse]:
-    """The entries and the pulse of rows of a stream; those that are to be numbered stay single."""
+def pack_rows(
+    layout: FoldLayout, stream: int, rows: Cut, by_row: bool = False, number: int = 0
+) -> tuple[pa.RecordBatch, Pulse]:
+    """The entries and the pulse of a stream's batch, which has a number; rows that are to be numbered stay single."""
     is_counted, is_partitioned = stream in layout.timeline.counting, bool(layout.partition)
     in_window = rows.accepted | layout.timeline.on_trigger  # ON TRIGGER rows before a mark can be late too
     keyless_cells, keyless_counts = np.unique(rows.cells[rows.uncounted & in_window], return_counts=True)
@@ -162,19 +164,16 @@ def pack_rows(layout: FoldLayout, stream: int, rows: Cut, by_row: bool = False) 
         entries = entries.append_column("row", pa.array(_row_names(rows)[chosen]))
     for name in order_names(batch) if is_counted or is_partitioned else ():
         entries = entries.append_column(name, batch.column(name))
-    largest_us = rows.largest_us
-    is_seen = is_looked_at(rows.rows, largest_us)
-    glimpse = glimpse_of(layout.input_of(stream), rows.rows, rows.ts, made) if is_seen else None
     pulse = Pulse(
         stream,
         rows.rows,
-        largest_us,
+        rows.largest_us,
         occupied,
         keyless_cells,
         keyless_counts,
         rows.timeless,
         rows.matches is not None,
-        glimpse,
+        glimpse_of(layout.input_of(stream), number, rows.rows, rows.ts, made),
     )
     return entries, pulse
 

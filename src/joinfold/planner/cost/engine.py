@@ -67,6 +67,7 @@ OPERATIONS = (
     "ttree level updated",
     "list member scanned",
     "hash probe",
+    "hash member scanned",
     "btree level probed",
     "ttree level probed",
     "match found",
@@ -205,15 +206,17 @@ class FoldAmounts:
         held, structure = self.held(step.place), self.choice.indexes[step.place].structure
         if self.layout.feeds[step.place] == CONSTANT_ROW:
             structure = "list"
+        equal = probes * held * self._equal(step.place, bound)
         match structure:
             case "list":
                 self.amounts["list member scanned"] += probes * held
             case "hash":
                 self.amounts["hash probe"] += probes
+                self.amounts["hash member scanned"] += equal
             case _:
                 self.amounts[f"{structure} level probed"] += probes * _levels(held)
         ranged = share if step.range is not None else 1.0
-        found = probes * held * self._equal(step.place, bound) * ranged
+        found = equal * ranged
         self.amounts["match found"] += found
         self.amounts["condition checked"] += found * len(step.conditions)
         return found * (share if step.conditions and step.range is None else 1.0)
