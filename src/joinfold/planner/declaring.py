@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from math import isfinite, prod
 
 from joinfold.errors import UsageError, suggestion
-from joinfold.logical.expressions import Cast, Column, Expression
+from joinfold.logical.expressions import Cast, Column, Expression, walk
 from joinfold.names import find_name
 from joinfold.operators.layout import FoldLayout
 from joinfold.planner.plan import Frame, PhysicalPlan
@@ -117,7 +117,7 @@ class _Roles:
             keys, groups = keys or groups, groups or keys
         if said.rate is not None:
             known = replace(known, rate=said.rate, origin="declared")
-        if keys is None and groups is None:
+        if keys is None and groups is None and self._count(self.identity, None, said) is None:
             return known
         keys, groups = keys or known.keys, groups or known.groups
         entries, skew = self._entries(keys, groups, known.entries, said), min(known.skew, keys)
@@ -136,12 +136,15 @@ class _Roles:
         return max(min(found, most), keys, groups)
 
     def _count(self, of: frozenset[Expression], number: float | None, said: Declared) -> float | None:
-        """How many different values there are, if that is said; of nothing there is one, which need not be said."""
+        """How many different values there are, if that is said; of nothing there is one, which need not be said.
+
+        Expressions have no more values than the columns that they are made of.
+        """
         if not of or number is not None:
             return number if of else None
-        own = [part.name for part in of if isinstance(part, Column) and part.input == self.alias]
-        is_said = len(own) == len(of) and all(name in said.columns for name in own)
-        return prod(said.columns[name] for name in own) if is_said else None
+        columns = {part for expression in of for part in walk(expression) if isinstance(part, Column)}
+        is_said = all(column.input == self.alias and column.name in said.columns for column in columns)
+        return prod(said.columns[column.name] for column in columns) if is_said else None
 
 
 def _expressions(frame: Frame, names: tuple[str, ...]) -> frozenset[Expression]:
