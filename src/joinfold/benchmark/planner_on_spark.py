@@ -3,7 +3,8 @@
 Queries that need unlike plans run over streams of R1's size, of which rate, keys and groups are declared: once as they
 are planned, and once under every plan that is forced. One that takes much longer than the planned one is stopped.
 
-Nothing is told of the stream that shifts (`shifting`): the query has to find out.
+Nothing is told of the stream that shifts (`shifting`): the query has to find out. Its state is compared with what is
+estimated of the rows that it ends with.
 """
 
 import tempfile
@@ -17,7 +18,7 @@ import pyarrow as pa
 from joinfold.benchmark.answers import common
 from joinfold.benchmark.data import R1, STREAMS, Dataset
 from joinfold.benchmark.environment import Say
-from joinfold.benchmark.shifting import ADAPTIVE, FORCED, SHIFTING, SHIFTING_COLUMNS, VALUES, Shift
+from joinfold.benchmark.shifting import ADAPTIVE, FORCED, POSITIONS, SHIFTING, SHIFTING_COLUMNS, VALUES, Phase, Shift
 from joinfold.errors import QueryError
 from joinfold.planner.forcing import Plan
 from joinfold.query import Query
@@ -93,7 +94,9 @@ def run_on_spark(
         say("writing a stream that shifts")
         shift.write(folder / "shifting")
         queries = _plans(lambda: _untold(session, folder / "shifting"), SHIFTING, ADAPTIVE)
-        results.shifting += _run("shifting", queries, WORST_BAR + 0.5, results, say)
+        estimated = _state_bytes(_declared_phase(shift.phases[-1]).sql(SHIFTING))
+        for run in _run("shifting", queries, WORST_BAR + 0.5, results, say):
+            results.shifting.append(replace(run, estimated_bytes=estimated))
 
 
 def _declared(session: Session, folder: Path, data: Dataset) -> Session:
@@ -111,6 +114,19 @@ def _untold(session: Session, folder: Path) -> Session:
     for stream in STREAMS:
         own.stream(stream, file_stream(session.spark, str(folder / stream), 1, SHIFTING_COLUMNS), time="ts")
     return own
+
+
+def _declared_phase(phase: Phase) -> Session:
+    """The streams of one phase, without rows, with what is known of them."""
+    own, keys = Session(), {"key": phase.keys, "g": phase.groups, "x": POSITIONS, "v": VALUES}
+    for stream in STREAMS:
+        own.stream(stream, SHIFTING_COLUMNS, time="ts", rate=phase.rows_per_second, keys=keys)
+    return own
+
+
+def _state_bytes(query: Query) -> float:
+    decision = query.plan.decision
+    return 0.0 if decision is None else decision.chosen.estimate.state_bytes
 
 
 def _plans(registered: Callable[[], Session], text: str, first: str) -> Iterator[tuple[str, Query]]:
@@ -133,9 +149,8 @@ def _run(
     for told, query in queries:
         cap = max(LEAST_CAP_SECONDS, patience * done[0].seconds) if done else CAP_SECONDS
         ran = run_stream(query.to_df(), cap_seconds=cap, keep_answers=True)
-        rate, state = _rows_per_second(ran), query.plan.decision
-        estimated = 0.0 if state is None else state.chosen.estimate.state_bytes
-        found.append(SparkRun(name, told, rate, ran.capped, estimated, ran.entry_bytes, ran.plan_changes))
+        rate = _rows_per_second(ran)
+        found.append(SparkRun(name, told, rate, ran.capped, _state_bytes(query), ran.entry_bytes, ran.plan_changes))
         done.append(ran)
         say(f"{name}, {told}: {rate:,.0f} rows/s{', stopped' if ran.capped else ''}")
     _compare(name, found, done, results)

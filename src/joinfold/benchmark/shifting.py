@@ -37,9 +37,9 @@ FORCED = (
     "method=ic; early=a, b; index=a btree, b btree",
     "index=a sums, b sums",
 )
-VALUES = 100  # of the column v
+VALUES, POSITIONS = 100, 100_000  # of the columns v and x
 ROUNDS = 2  # in the first one memory is asked for that later ones find
-HOPELESS = 6.0  # times what the run takes that follows
+HOPELESS = 4.0  # times what the run takes that follows
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Phase:
 class Shift:
     """A stream of two phases, in files of some seconds each."""
 
-    phases: tuple[Phase, ...] = (Phase(60, 3_000, 20, 3_000), Phase(60, 6_000, 2, 2))
+    phases: tuple[Phase, ...] = (Phase(60, 5_000, 10, 5_000), Phase(60, 10_000, 2, 2))
     seconds_per_file: int = 5
 
     def write(self, directory: Path) -> None:
@@ -81,7 +81,7 @@ class Shift:
                             "ts": pa.array(times, pa.timestamp("us", tz="UTC")),
                             "key": draw.integers(0, phase.keys, rows),
                             "g": draw.integers(0, phase.groups, rows),
-                            "x": draw.integers(0, 100_000, rows),
+                            "x": draw.integers(0, POSITIONS, rows),
                             "v": draw.integers(0, VALUES, rows),
                         }
                     )
