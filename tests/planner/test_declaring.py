@@ -169,7 +169,9 @@ def test_mistakes_in_options(options: str, message: str) -> None:
     assert caught.value.hint
 
 
-@pytest.mark.parametrize("said", [{"rate": {"a": 0}}, {"keys": {"a": True}}, {"groups": {"a": "x"}}, {"rate": 5}])
+@pytest.mark.parametrize(
+    "said", [{"rate": {"a": 0}}, {"keys": {"a": True}}, {"groups": {"a": "x"}}, {"rate": 5}, {"index": None}]
+)
 def test_mistakes_in_plans(said: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         Plan(**said)

@@ -57,6 +57,8 @@ class Plan:
         for name, aliases in (("early", self.early), ("order", self.order)):
             if isinstance(aliases, str):
                 raise UsageError(f"{name} is a tuple of inputs, not a text", f"write {name}=({aliases!r},).")
+        if not isinstance(self.index, Mapping):
+            raise UsageError("index gives a structure for each input", "write index={'a': 'hash'}.")
         for text in self.index.values():
             _index(text)
         if self.root is not None and not isinstance(self.root, str):
