@@ -19,10 +19,10 @@ from joinfold.operators.codec import encode
 from joinfold.planner.estimates import Estimate, StageEstimate
 from joinfold.planner.folding import plan_fold
 from joinfold.planner.plan import PhysicalPlan
-from joinfold.planner.statistics import Statistics
 from joinfold.reference import naive
 from joinfold.timetext import timestamp_us
 from tests.operators.runs import restored, tables_of, tuples
+from tests.planner.known import unknown
 from tests.strategies import Case, assert_same_answers, cases
 
 NOON = timestamp_us("2025-06-01 12:00")
@@ -58,7 +58,7 @@ def analyzed(text: str, session: jf.Session | None = None, progress: Any = None)
     session = session or session_of()
     plan = session.sql(text).plan
     data = {input_.source.name: session.rows(input_.source.name) for input_ in plan.query.inputs}
-    return analyze(plan, data, EXPECTED, Statistics.assumed(len(plan.frames)), progress)
+    return analyze(plan, data, EXPECTED, unknown(len(plan.frames)), progress)
 
 
 def measured(analysis: Analysis) -> dict[str, float]:
@@ -207,4 +207,4 @@ def test_rows_without_a_span() -> None:
     with pytest.raises(UsageError, match="span no time"):
         analyzed(JOINED, session)
     with pytest.raises(UsageError, match="there is no data for stream 'b'"):
-        analyze(session.sql(JOINED).plan, {"a": stream_of(5)}, EXPECTED, Statistics.assumed(2))
+        analyze(session.sql(JOINED).plan, {"a": stream_of(5)}, EXPECTED, unknown(2))

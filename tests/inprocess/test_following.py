@@ -13,9 +13,9 @@ from joinfold.operators.codec import encode
 from joinfold.operators.fold import Fold
 from joinfold.planner.folding import plan_fold
 from joinfold.planner.plan import PhysicalPlan
-from joinfold.planner.statistics import Statistics
 from joinfold.reference.streaming import stream
 from tests.operators.runs import Answers, Data, answer, check_batches, feed, restored
+from tests.planner.known import unknown
 from tests.planner.shifting import (
     FEW_MATCHES,
     MANY_MATCHES,
@@ -56,7 +56,7 @@ def following(case: Case, seed: int) -> PhysicalPlan:
     """A plan that changes after every micro-batch, of a query that has plans to choose from."""
     try:
         query = case.bind()
-        plan = plan_fold(query, None, Statistics.assumed(len(query.streams)))
+        plan = plan_fold(query, None, unknown(len(query.streams)))
     except QueryError:
         assume(False)
         raise

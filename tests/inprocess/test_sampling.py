@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from joinfold import QueryError, Session
 from joinfold.inprocess.frames import frame_batch
-from joinfold.inprocess.sampling import MOST_ROWS, sampled, sampled_statistics
+from joinfold.inprocess.sampling import MOST_ROWS, sampled_statistics
 from joinfold.operators.pack import aggregate, cut
-from joinfold.planner.declaring import layout_of
 from joinfold.planner.folding import plan_fold
 from joinfold.planner.statistics import Statistics, StreamStatistics
 from tests.operators.runs import plan_of, tables_of
@@ -44,8 +43,7 @@ def statistics(text: str, **tables: pa.Table) -> Statistics:
 
 
 def stream(rows: pa.Table, text: str = JOINED) -> StreamStatistics:
-    plan = plan_of(text, SCHEMA)
-    return sampled(plan.frames[0], layout_of(plan, 0), 0, rows)
+    return statistics(text, a=rows).streams[0]
 
 
 def test_rows_of_a_window_are_counted() -> None:

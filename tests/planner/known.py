@@ -37,6 +37,11 @@ def stream(
     return StreamStatistics(rate, keys, groups, entries, skew=skew, origin="declared")
 
 
+def unknown(streams: int) -> Statistics:
+    """Streams of which nothing is known."""
+    return Statistics((StreamStatistics(),) * streams)
+
+
 def query_of(text: str) -> LogicalQuery:
     """A query over streams named a to h."""
     return bind(parse(text), {name: Source(name, SCHEMA, True, "ts") for name in NAMES})

@@ -14,8 +14,8 @@ from joinfold.planner.folding import plan_fold
 from joinfold.planner.forcing import Plan
 from joinfold.planner.plan import PhysicalPlan
 from joinfold.planner.search import fold_choices
-from joinfold.planner.statistics import Statistics
 from tests.operators.runs import Data, plan_of
+from tests.planner.known import unknown
 
 SECOND_US = 1_000_000
 TRIES = 20
@@ -72,7 +72,7 @@ BY_MATCHES = weights_of({"level of sums asked": 1e-6, **dict.fromkeys(FOUND, 5e-
 
 def following_plan(text: str, weights: Weights = BY_MATCHES, forced: Plan | None = None) -> PhysicalPlan:
     """The plan of a query over streams of which nothing is known."""
-    return plan_fold(plan_of(text, SCHEMA).query, forced, Statistics.assumed(2), weights)
+    return plan_fold(plan_of(text, SCHEMA).query, forced, unknown(2), weights)
 
 
 class Restless:
@@ -108,7 +108,7 @@ class AnyChoice:
     def follow(self, bucket: Fold) -> Change | None:
         """Changes the choice."""
         layout, before = bucket.layout, bucket.choice
-        statistics = Statistics.assumed(layout.streams)
+        statistics = unknown(layout.streams)
         (*_, flows), instants = flows_of((layout,), statistics), instants_per_second(layout.timeline, statistics)
         found = fold_choices(Setting((), statistics, weights_of({})), layout, flows, instants)
         bucket.go_on_with(self.draw.choice(found)[1])

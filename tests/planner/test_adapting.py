@@ -16,9 +16,8 @@ from joinfold.planner.cost.windows import Flow
 from joinfold.planner.estimating import Setting
 from joinfold.planner.folding import plan_fold
 from joinfold.planner.forcing import Plan
-from joinfold.planner.statistics import Statistics
 from tests.operators.runs import Data, feed, plan_of
-from tests.planner.known import COUNTING, WINDOW, chain_of, common_key, query_of
+from tests.planner.known import COUNTING, WINDOW, chain_of, common_key, query_of, unknown
 from tests.planner.shifting import (
     BY_MATCHES,
     FEW_MATCHES,
@@ -202,7 +201,7 @@ def test_it_travels_to_workers() -> None:
 def test_only_where_combinations_are_found_or_summed_there_is_a_choice(text: str, follows: bool) -> None:
     plan = plan_fold(query_of(text))
     assert has_choice(plan.layout) == follows
-    again = plan_fold(plan.query, None, Statistics.assumed(len(plan.frames)), shipped_weights())
+    again = plan_fold(plan.query, None, unknown(len(plan.frames)), shipped_weights())
     assert (again.following is not None) == follows
 
 

@@ -29,6 +29,7 @@ from tests.planner.known import (
     faster,
     plans_in_seconds,
     query_of,
+    unknown,
 )
 
 
@@ -52,7 +53,7 @@ def check_numbers(plan: PhysicalPlan) -> None:
 
 def check_usual(usual: PhysicalPlan) -> None:
     """Where nothing is known the plan is the usual one, whatever it is estimated to cost."""
-    plan = plan_fold(usual.query, None, Statistics.assumed(len(usual.frames)))
+    plan = plan_fold(usual.query, None, unknown(len(usual.frames)))
     assert (plan.folds, plan.choices, plan.root) == (usual.folds, usual.choices, usual.root)
     check_numbers(plan)
 

@@ -79,14 +79,6 @@ def _samples(
     return found
 
 
-def sampled(
-    frame: Frame, layout: FoldLayout, stream: int, rows: Rows, sides: tuple[Side, ...] = ()
-) -> StreamStatistics:
-    """What rows of one stream tell, by the fold that gets its entries; ``sides`` are what is attached to it."""
-    rows, times = _timed(frame, rows)
-    return _sample(frame, layout, stream, rows, times, None, sides, StreamStatistics()).statistics
-
-
 def _sample(
     frame: Frame,
     layout: FoldLayout,

@@ -49,11 +49,6 @@ class Statistics:
     streams: tuple[StreamStatistics, ...]
     selectivity: float = 0.1
 
-    @staticmethod
-    def assumed(streams: int) -> "Statistics":
-        """Where nothing is known."""
-        return Statistics((StreamStatistics(),) * streams)
-
     @property
     def is_known(self) -> bool:
         """Whether anything is more than assumed."""
