@@ -1,10 +1,18 @@
-"""Hypothesis profiles, one Spark session for the whole run, and a cache that is empty: no machine is calibrated."""
+"""Hypothesis profiles, one Spark session for the whole run, and a cache that is empty: no machine is calibrated.
+
+Processes that run tests side by side compile kernels into folders of their own: numba's files have no lock.
+"""
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # before anything imports numba
+    own_cache = Path(__file__).parent.parent / ".pytest_cache" / "numba" / os.environ["PYTEST_XDIST_WORKER"]
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(own_cache))
 
 settings.register_profile("dev", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", parent=settings.get_profile("dev"), max_examples=50, derandomize=True, print_blob=True)

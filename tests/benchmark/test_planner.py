@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -239,7 +240,8 @@ def test_one_suite_at_a_time(
 TINY_SHIFT = Shift((Phase(6, 40, 4, 20), Phase(6, 80, 2, 2)), seconds_per_file=2)
 
 
-def test_the_run_that_follows_comes_before_every_plan_that_stays() -> None:
+def test_the_run_that_follows_comes_before_every_plan_that_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shifting, "HOPELESS", inf)
     differences: list[str] = []
     told: list[str] = []
     runs = run_shift(TINY_SHIFT, differences, told.append)
@@ -254,6 +256,7 @@ def test_a_plan_that_answers_otherwise_is_told(monkeypatch: pytest.MonkeyPatch) 
             return super().answer(to_the_end)[0 if self.plan.following else 1 :]
 
     monkeypatch.setattr(shifting, "InProcess", Forgetful)
+    monkeypatch.setattr(shifting, "HOPELESS", inf)
     differences: list[str] = []
     run_shift(TINY_SHIFT, differences, lambda line: None)
     assert differences == [f"shifting in process, {plan} and {ADAPTIVE}" for plan in shifting.FORCED]

@@ -9,10 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joinfold.inprocess import InProcess
-from joinfold.inprocess.frames import frame_batch
-from joinfold.operators.chain import pack_for
-from joinfold.operators.codec import decode
-from joinfold.operators.glimpse import LOOKED, LOOKED_EVERY, SETS, Glimpse
+from joinfold.operators.glimpse import LOOKED, SETS, Glimpse
 from joinfold.operators.observed import MOST_PARTS, Figures, Observed
 from joinfold.window import Continuous, Landmark, Rows, Window
 from tests.operators.runs import plan_of
@@ -188,15 +185,3 @@ def test_entries_that_were_not_looked_at_are_estimated_within_a_factor_of_two(ke
     expected = keys * (1 - np.exp(-rows / keys))
     assert rows // 10 > LOOKED
     assert expected / 2 < figures(machine, 0).keys < 2 * expected
-
-
-def test_of_the_batches_of_a_task_the_first_is_looked_at_and_others_now_and_then() -> None:
-    plan = plan_of(JOINED, SCHEMA)
-    glimpses = [
-        decode(blob)[1]["glimpse"]
-        for number in range(2 * LOOKED_EVERY)
-        for _, _, blob in pack_for(
-            plan.folds, 0, (0,), frame_batch(plan.frames[0], table(number, 10, 5)), number=number
-        )
-    ]
-    assert [glimpse is not None for glimpse in glimpses] == 2 * [True, *[False] * (LOOKED_EVERY - 1)]

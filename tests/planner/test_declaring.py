@@ -59,6 +59,8 @@ def test_an_expression_has_no_more_values_than_its_columns() -> None:
     assert first(JOINED.replace("a.k = b.k", "a.k + 1 = b.k"), keys={"k": 50}).keys == 50
     assert first(JOINED.replace("a.k = b.k", "a.k + a.h = b.k"), keys={"k": 50, "h": 3}).keys == 150
     assert first(JOINED.replace("a.k = b.k", "a.k + a.h = b.k"), keys={"k": 50}).origin == "assumed"
+    assert first(JOINED.replace("a.k = b.k", "a.k % 9 = b.k"), keys={"k": 1e6}).origin == "assumed"
+    assert first(JOINED.replace("a.g", "1 + 1"), keys={"h": 50}).origin == "assumed"
     band = f"SELECT COUNT(*) AS n FROM a {WINDOW}, b {WINDOW} WHERE b.v BETWEEN a.v - 1 AND a.v + 1"
     found = first(band, keys={"v": 9})
     assert (found.keys, found.groups, found.entries, found.origin) == (1, 1, 9, "declared")

@@ -11,9 +11,12 @@ from tests.strategies import assert_same_answers
 
 import joinfold as jf
 from joinfold.dialect import read_schema
+from joinfold.inprocess.frames import frame_batch
+from joinfold.operators.codec import decode
+from joinfold.operators.glimpse import LOOKED_EVERY
 from joinfold.reference.rows import Row, from_arrow, to_arrow
 from joinfold.reference.streaming import stream
-from joinfold.runtime.frames import Projection
+from joinfold.runtime.frames import Part, Projection, pack_stage
 
 SCHEMA = "ts TIMESTAMP, k INT, v INT, source STRING"
 WINDOWS = "s a [6 SECOND SLIDE 2 SECOND], s b [TUMBLE 4 SECOND]"
@@ -33,6 +36,21 @@ def test_what_several_inputs_want_is_computed_once() -> None:
     other = projection_of(f"SELECT COUNT(*) AS n, SUM(b.v) AS y FROM {WINDOWS} WHERE a.k = b.k AND a.v > 1")
     guarded = "CASE WHEN source.v > 1 THEN source.k END AS p2"
     assert other.texts == ("source.ts AS p0", "source.v > 1 AS p1", guarded, "source.k AS p3", "source.v AS p4")
+
+
+@pytest.mark.parametrize("emit", ["EMIT EVERY 1 SECOND", "EMIT ON ARRIVAL"])
+def test_of_the_batches_of_a_task_the_first_with_rows_is_looked_at_and_others_now_and_then(emit: str) -> None:
+    session = jf.Session()
+    session.stream("s", SCHEMA, time="ts")
+    plan = session.sql(f"SELECT COUNT(*) AS n FROM s a [6 SECOND], s b [4 SECOND] WHERE a.k = b.k {emit}").plan
+    rows = [{"ts": SECOND * number, "k": number, "v": 1, "source": "x"} for number in range(2 * LOOKED_EVERY)]
+    table = to_arrow(rows, read_schema(SCHEMA))
+    batches = [frame_batch(plan.frames[0], table.slice(number, 1)) for number in range(len(rows))]
+    part = Part(0, tuple((name, name) for name in batches[0].schema.names))
+    packed = pack_stage(plan.folds, (part,), (0,))([batches[0].slice(0, 0), *batches])
+    facts = [decode(blob)[1] for blobs in packed for blob in blobs.column("blob").to_pylist()]
+    glimpses = [own["glimpse"] for own in facts if "glimpse" in own]
+    assert [glimpse is not None for glimpse in glimpses] == 2 * [True, *[False] * (LOOKED_EVERY - 1)]
 
 
 def test_each_input_gets_its_own_columns_under_their_names() -> None:

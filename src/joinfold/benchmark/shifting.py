@@ -117,12 +117,13 @@ def run_shift(shift: Shift, differences: list[str], say: Say) -> list[ShiftRun]:
         if before is not None and not before.is_whole:
             continue
         run, answers = _run(told, plan, tables, patience)
-        if before is None or run.seconds < before.seconds:
+        if before is None or (run.is_whole and run.seconds < before.seconds):
             found[told] = run
         say(f"shifting in process, {told}: {run.seconds:.1f} s{'' if run.is_whole else ', given up'}")
         first = answers if first is None else first
-        if before is None and run.is_whole and not answers.equals(first):
-            differences.append(f"shifting in process, {told} and {ADAPTIVE}")
+        difference = f"shifting in process, {told} and {ADAPTIVE}"
+        if run.is_whole and difference not in differences and not answers.equals(first):
+            differences.append(difference)
     return list(found.values())
 
 

@@ -178,7 +178,7 @@ class Members:
         if not parts.shape[1]:
             return found
         slots = np.empty_like(found)
-        slots[np.argsort(parts[:, 0])] = np.sort(found)
+        slots[np.argsort(parts[:, 0], kind="stable")] = np.sort(found)
         return slots
 
     def _add(self, slots: Integers, integers: Integers, reals: Doubles, sign: int) -> None:

@@ -191,7 +191,8 @@ class Prober:
             low, high, possible = codes.probe_codes(step.place, bound.carried[other])
             can = can & possible
         rows = rows[can]
-        rows = rows[np.argsort((key if step.classes else low)[rows])]  # neighbours find what is in the cache already
+        order = np.argsort((key if step.classes else low)[rows], kind="stable")
+        rows = rows[order]  # neighbours find what is in the cache already
         probes = Operations(
             np.full(len(rows), PROBE, np.int8), key[rows], low[rows], high[rows], np.zeros(len(rows), np.int64)
         )

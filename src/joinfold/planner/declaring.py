@@ -112,12 +112,13 @@ class _Roles:
         return replace(usual, keys=keys, groups=groups, entries=self._entries(keys, groups))
 
     def declared(self, known: StreamStatistics, said: Declared) -> StreamStatistics:
-        keys, groups = self._count(self.keys, said.keys, said), self._count(self.groups, said.groups, said)
+        keys = self._count(self.keys, said.keys, said, known.keys)
+        groups = self._count(self.groups, said.groups, said, known.groups)
         if self.keys == self.groups:
             keys, groups = keys or groups, groups or keys
         if said.rate is not None:
             known = replace(known, rate=said.rate, origin="declared")
-        if keys is None and groups is None and self._count(self.identity, None, said) is None:
+        if keys is None and groups is None and self._count(self.identity, None, said, known.entries) is None:
             return known
         keys, groups = keys or known.keys, groups or known.groups
         entries, skew = self._entries(keys, groups, known.entries, said), min(known.skew, keys)
@@ -129,22 +130,27 @@ class _Roles:
         """How many different entries there are, as far as keys and groups, or single columns, tell."""
         if self.identity == self.keys or self.identity == self.groups:
             return keys if self.identity == self.keys else groups
-        found = self._count(self.identity, None, said) or known
+        found = self._count(self.identity, None, said, known) or known
         if found is None:
             return None
         most = keys * groups if self.identity == self.keys | self.groups else found
         return max(min(found, most), keys, groups)
 
-    def _count(self, of: frozenset[Expression], number: float | None, said: Declared) -> float | None:
+    def _count(
+        self, of: frozenset[Expression], number: float | None, said: Declared, known: float | None
+    ) -> float | None:
         """How many different values there are, if that is said; of nothing there is one, which need not be said.
 
-        Expressions have no more values than the columns that they are made of.
+        Expressions have no more values than the columns that they are made of, and may have far fewer: this counts
+        where it is less than what is known.
         """
         if not of or number is not None:
             return number if of else None
         columns = {part for expression in of for part in walk(expression) if isinstance(part, Column)}
-        is_said = all(column.input == self.alias and column.name in said.columns for column in columns)
-        return prod(said.columns[column.name] for column in columns) if is_said else None
+        if not columns or not all(part.input == self.alias and part.name in said.columns for part in columns):
+            return None
+        most = prod(said.columns[part.name] for part in columns)
+        return most if columns == of or known is None or most < known else None
 
 
 def _expressions(frame: Frame, names: tuple[str, ...]) -> frozenset[Expression]:

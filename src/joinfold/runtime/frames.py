@@ -100,8 +100,9 @@ def pack_stage(
 def _pack_batches(
     folds: tuple[FoldLayout, ...], parts: tuple[Part, ...], labels: tuple[int, ...], batches: Iterable[pa.RecordBatch]
 ) -> Batches:
-    for number, batch in enumerate(whole_rows(batches) if folds[0].on_arrival else batches):
-        for part in parts if batch.num_rows else ():
+    whole = whole_rows(batches) if folds[0].on_arrival else batches
+    for number, batch in enumerate(batch for batch in whole if batch.num_rows):
+        for part in parts:
             yield blob_batch(pack_for(folds, part.place, labels, part.of(batch), number=number))
 
 
