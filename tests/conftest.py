@@ -22,11 +22,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 SLOW = (
     "benchmark/test_calibration.py",
+    "benchmark/test_joins.py",
     "benchmark/test_joins_on_spark.py",
     "benchmark/test_methods.py",
     "benchmark/test_planner.py",
     "benchmark/test_planner_on_spark.py",
     "inprocess/test_analysis.py",
+    "inprocess/test_clocks.py",
     "inprocess/test_following.py",
     "kernels/structures/test_structures.py",
     "operators/test_arguments.py",
