@@ -43,17 +43,15 @@ SLOW = (
 )
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
     """What takes long is marked here, in one place, so that `make test-fast` stays under a minute.
 
     Where tests run in several processes, one of them has all that needs Spark, and the others a file at a time.
     """
-    for item in items:
-        if item.path.as_posix().endswith(SLOW):
-            item.add_marker(pytest.mark.slow)
-        group = "spark" if item.get_closest_marker("spark") else item.path.stem
-        item.add_marker(pytest.mark.xdist_group(group))
+    if item.path.as_posix().endswith(SLOW):
+        item.add_marker(pytest.mark.slow)
+    group = "spark" if item.get_closest_marker("spark") else item.path.stem
+    item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(scope="session", autouse=True)
