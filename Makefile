@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-ON_ALL_CORES := --numprocesses auto --dist loadgroup
+ON_ALL_CORES := --numprocesses auto --dist loadfile
 
 .PHONY: setup demo test test-fast check fmt bench java
 .DELETE_ON_ERROR:

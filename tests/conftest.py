@@ -1,4 +1,4 @@
-"""Hypothesis profiles, one Spark session for the whole run, and a cache that is empty: no machine is calibrated.
+"""Hypothesis profiles, one Spark session for each process, and a cache that is empty: no machine is calibrated.
 
 Processes that run tests side by side compile kernels into folders of their own: numba's files have no lock.
 """
@@ -43,15 +43,11 @@ SLOW = (
 )
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """What takes long is marked here, in one place, so that `make test-fast` stays under a minute.
-
-    Where tests run in several processes, one of them has all that needs Spark, and the others a file at a time.
-    """
-    if item.path.as_posix().endswith(SLOW):
-        item.add_marker(pytest.mark.slow)
-    group = "spark" if item.get_closest_marker("spark") else item.path.stem
-    item.add_marker(pytest.mark.xdist_group(group))
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long is marked here, in one place, so that `make test-fast` stays under a minute."""
+    for item in items:
+        if item.path.as_posix().endswith(SLOW):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session", autouse=True)
