@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-ON_ALL_CORES := --numprocesses auto --dist loadfile
+SIDE_BY_SIDE := --numprocesses auto --maxprocesses 2 --dist loadfile
 
 .PHONY: setup demo test test-fast check fmt bench java
 .DELETE_ON_ERROR:
@@ -17,10 +17,10 @@ java:
 	@bash scripts/require-java
 
 test: java $(READY)
-	$(BIN)/python -m pytest $(ON_ALL_CORES)
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
 test-fast: $(READY)
-	HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest $(ON_ALL_CORES) -m "not spark and not slow"
+	HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not spark and not slow"
 
 check: $(READY)
 	$(BIN)/ruff format --check src tests
