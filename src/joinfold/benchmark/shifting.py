@@ -107,14 +107,14 @@ def run_shift(shift: Shift, differences: list[str], say: Say) -> list[ShiftRun]:
     first: pa.Table | None = None
     for told in ROUNDS * (ADAPTIVE, *FORCED):
         before, patience = found.get(told), inf if told == ADAPTIVE else HOPELESS * found[ADAPTIVE].seconds
+        if before is not None and not before.is_whole:
+            continue
         session = Session()
         for name, parts in tables.items():
             session.stream(name, parts[0].schema, time="ts")
         try:
             plan = session.sql(SHIFTING, None if told == ADAPTIVE else Plan.parse(told)).plan
         except QueryError:  # not every plan can do it
-            continue
-        if before is not None and not before.is_whole:
             continue
         run, answers = _run(told, plan, tables, patience)
         if before is None or (run.is_whole and run.seconds < before.seconds):
