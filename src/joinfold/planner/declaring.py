@@ -114,23 +114,21 @@ class _Roles:
     def declared(self, known: StreamStatistics, said: Declared) -> StreamStatistics:
         keys = self._count(self.keys, said.keys, said, known.keys)
         groups = self._count(self.groups, said.groups, said, known.groups)
+        entries = self._count(self.identity, None, said, known.entries)
         if self.keys == self.groups:
             keys, groups = keys or groups, groups or keys
         if said.rate is not None:
             known = replace(known, rate=said.rate, origin="declared")
-        if keys is None and groups is None and self._count(self.identity, None, said, known.entries) is None:
+        if keys is None and groups is None and entries is None:
             return known
         keys, groups = keys or known.keys, groups or known.groups
-        entries, skew = self._entries(keys, groups, known.entries, said), min(known.skew, keys)
+        entries, skew = self._entries(keys, groups, entries or known.entries), min(known.skew, keys)
         return replace(known, keys=keys, groups=groups, entries=entries, skew=skew, origin="declared")
 
-    def _entries(
-        self, keys: float, groups: float, known: float | None = None, said: Declared = NOTHING
-    ) -> float | None:
-        """How many different entries there are, as far as keys and groups, or single columns, tell."""
+    def _entries(self, keys: float, groups: float, found: float | None = None) -> float | None:
+        """How many different entries there are: as keys and groups tell, or as was found, within what these allow."""
         if self.identity == self.keys or self.identity == self.groups:
             return keys if self.identity == self.keys else groups
-        found = self._count(self.identity, None, said, known) or known
         if found is None:
             return None
         most = keys * groups if self.identity == self.keys | self.groups else found
