@@ -21,6 +21,7 @@ from joinfold.operators.merge import merge
 from joinfold.reference.rows import from_arrow
 from joinfold.reference.streaming import stream
 from joinfold.runtime import streaming, warm
+from joinfold.runtime.pieces import Pieces
 from joinfold.runtime.stages import FoldStage
 from joinfold.runtime.streaming import FoldProcessor
 from joinfold.runtime.warm import WarmFolds, shared_folder
@@ -47,18 +48,9 @@ class Store:
     def commit(self) -> None:
         self.committed = deepcopy(self.written)
 
-    # what a handle and its two states offer
-    def getValueState(self, name: str, schema: str) -> "Store":  # noqa: N802
-        return self
-
+    # what a handle and its state offer
     def getMapState(self, name: str, key: str, value: str) -> "Store":  # noqa: N802
         return self
-
-    def get(self) -> Any:
-        return self.written.get("moment")
-
-    def update(self, value: Any) -> None:
-        self.written["moment"] = value
 
     def getValue(self, key: Any) -> Any:  # noqa: N802
         return self.written.get(key)
@@ -149,7 +141,7 @@ def test_a_worker_that_comes_back_to_a_bucket_reads_what_others_wrote() -> None:
 def test_a_worker_reads_the_state_only_when_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
     worker = Worker()
     worker.run(BATCHES[0])
-    monkeypatch.setattr(worker.store, "getValue", lambda key: pytest.fail("the state was read"))
+    monkeypatch.setattr(Pieces, "read", lambda pieces: pytest.fail("the state was read"))
     for batch in BATCHES[1:]:
         worker.run(batch)
 
@@ -158,7 +150,7 @@ def test_another_process_of_the_host_goes_on_without_reading_the_state(monkeypat
     worker, found = Worker(), []
     for number, batch in enumerate(BATCHES):
         if number:
-            monkeypatch.setattr(worker.store, "getValue", lambda key: pytest.fail("the state was read"))
+            monkeypatch.setattr(Pieces, "read", lambda pieces: pytest.fail("the state was read"))
             streaming._warm.here.clear()
         found += worker.run(batch)
     assert_same_answers(stream(PLAN.query, BATCHES).answers, found)
@@ -222,7 +214,7 @@ def test_damaged_state_is_refused_before_anything_is_written(
     worker.run(BATCHES[0])
     monkeypatch.setattr(streaming, "_warm", WarmFolds())
     held = worker.store.committed
-    key = next(key for key in held if (key == "moment") == (part == "moment"))
+    key = next(key for key in held if (key == streaming._MOMENT) == (part == "moment"))
     blob = held[key][0]
     match damage:
         case "truncated":

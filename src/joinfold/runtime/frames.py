@@ -22,6 +22,7 @@ from joinfold.planner.plan import Frame, PhysicalPlan
 from joinfold.runtime.blobs import BLOBS, blob_batch
 from joinfold.runtime.expressions import SOURCE, of_source, spark_text, time_text
 from joinfold.runtime.relations import joined
+from joinfold.runtime.workers import settle
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -100,6 +101,7 @@ def pack_stage(
 def _pack_batches(
     folds: tuple[FoldLayout, ...], parts: tuple[Part, ...], labels: tuple[int, ...], batches: Iterable[pa.RecordBatch]
 ) -> Batches:
+    settle()
     whole = whole_rows(batches) if folds[0].on_arrival else batches
     for number, batch in enumerate(batch for batch in whole if batch.num_rows):
         for part in parts:

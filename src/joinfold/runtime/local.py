@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 
@@ -28,6 +29,8 @@ def start_local_spark() -> SparkSession:
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", "100000")
         .config(_STATE_STORE, _ROCKSDB)
         .config("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
+        .config("spark.python.unix.domain.socket.enabled", str(hasattr(socket, "AF_UNIX")).lower())
+        .config("spark.hadoop.fs.AbstractFileSystem.file.impl", _WITHOUT_SIDECARS)
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.bindAddress", "127.0.0.1")
@@ -37,6 +40,10 @@ def start_local_spark() -> SparkSession:
     spark.sparkContext.setLogLevel("ERROR")
     return spark
 
+
+_WITHOUT_SIDECARS = "org.apache.hadoop.fs.local.RawLocalFs"
+"""Checkpoints without a second file of checksums beside each file: renaming two costs twice the processes that Hadoop
+starts for it, and a crash between them leaves one that cannot be read. joinfold's blobs have checksums of their own."""
 
 _ANSI = "spark.sql.ansi.enabled"
 _STATE_STORE = "spark.sql.streaming.stateStore.providerClass"

@@ -22,6 +22,7 @@ from joinfold.operators.merge import merge, placed, together
 from joinfold.operators.values import stable_hash
 from joinfold.planner.adapting import Following
 from joinfold.runtime.blobs import BLOBS_ARROW, Addressed, blob_batch
+from joinfold.runtime.workers import settle
 from joinfold.types import Schema
 
 
@@ -98,6 +99,7 @@ def fold_bounded(stage: FoldStage, blobs: pa.Table) -> pa.Table:
 
 def finish_batches(layout: FoldLayout, schema: Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """MERGE over all that a partition has of a micro-batch."""
+    settle()
     decoded = [decode(blob) for batch in batches for blob in batch.column("blob").to_pylist() if blob is not None]
     if decoded:
         parts = [part for part, _ in decoded]
