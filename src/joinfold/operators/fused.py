@@ -215,8 +215,11 @@ class FusedTotals(GroupTotals):
         zero, same = self.idle_zero[place], self.idle_count[place]
         if not (zero.any() or same[1:].any()):
             return
-        still_zero = zero & ~integers.any(axis=0)
-        still_same = same & (integers == integers[:, :1]).all(axis=0)
+        still_zero, still_same = zero.copy(), same.copy()
+        for column in np.flatnonzero(zero):
+            still_zero[column] = not integers[:, column].any()
+        for column in np.flatnonzero(same):
+            still_same[column] = (integers[:, column] == integers[:, 0]).all()
         if (still_zero == zero).all() and (still_same == same).all():
             return
         before = {product: self._represented(product) for product in self.products}

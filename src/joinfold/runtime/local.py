@@ -29,6 +29,8 @@ def start_local_spark() -> SparkSession:
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", "100000")
         .config(_STATE_STORE, _ROCKSDB)
         .config("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
+        .config("spark.driver.extraJavaOptions", "-XX:+UseParallelGC")  # blobs are large: G1 marks all over for each batch
+        .config("spark.shuffle.compress", "false")  # blobs are as narrow as they get
         .config("spark.python.unix.domain.socket.enabled", str(hasattr(socket, "AF_UNIX")).lower())
         .config("spark.hadoop.fs.AbstractFileSystem.file.impl", _WITHOUT_SIDECARS)
         .config("spark.ui.enabled", "false")
