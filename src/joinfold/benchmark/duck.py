@@ -1,7 +1,9 @@
 """DuckDB answering every instant anew from the rows of its windows, all in memory.
 
 Two texts: the query as it is written, and the same with b aggregated by key before the join, which is what someone
-does who knows that b's rows are not needed one by one. (DuckDB 2 aggregates early by itself, but on both sides.)
+does who knows that b's rows are not needed one by one. The rows lie in tables of DuckDB, whose statistics let it
+aggregate early by itself, on both sides; or in Arrow tables, as a program has rows that have just arrived: of these
+DuckDB knows nothing, and joins first.
 DuckDB does not stream: its rate is the rows that a slide brings over the time that it takes to load them and to answer
 the slide's instant.
 """
@@ -11,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from joinfold.benchmark.data import STREAMS
@@ -65,12 +68,36 @@ class DuckTables:
         began = time.perf_counter()
         for instant in instants:
             before = time.perf_counter()
-            answers.append(self.connection.sql(text, params=[instant - size_us, instant]).to_arrow_table())
+            answers.append(self.answer(text, instant - size_us, instant))
             seconds.append(time.perf_counter() - before)
             if time.perf_counter() - began > cap_seconds:
                 break
         return Recomputed(pa.concat_tables(answers), tuple(seconds))
 
+    def answer(self, text: str, begin: int, end: int) -> pa.Table:
+        """The answer for windows that hold [begin, end)."""
+        return self.connection.sql(text, params=[begin, end]).to_arrow_table()
+
     def close(self) -> None:
         """Gives the memory back."""
         self.connection.close()
+
+
+class ArrowTables(DuckTables):
+    """The same streams as Arrow tables; DuckDB is handed the rows of the windows, and of no other time."""
+
+    def __init__(self, directory: Path, columns: Mapping[str, str] = PAIR_COLUMNS) -> None:
+        super().__init__(directory, columns)
+        began = time.perf_counter()
+        self.rows = {stream: self.connection.table(stream).to_arrow_table().combine_chunks() for stream in columns}
+        self.times = {stream: rows.column("ts").to_numpy() for stream, rows in self.rows.items()}
+        for stream in columns:
+            self.connection.execute(f"DROP TABLE {stream}")
+        self.load_seconds += time.perf_counter() - began
+
+    def answer(self, text: str, begin: int, end: int) -> pa.Table:
+        """The answer for windows that hold [begin, end)."""
+        for stream, rows in self.rows.items():
+            first, last = np.searchsorted(self.times[stream], (begin, end))
+            self.connection.register(stream, rows.slice(first, last - first))
+        return super().answer(text, begin, end)

@@ -29,8 +29,8 @@ def start_local_spark() -> SparkSession:
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", "100000")
         .config(_STATE_STORE, _ROCKSDB)
         .config("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
-        .config("spark.driver.extraJavaOptions", "-XX:+UseParallelGC")  # blobs are large: G1 marks all over for each batch
-        .config("spark.shuffle.compress", "false")  # blobs are as narrow as they get
+        .config("spark.driver.extraJavaOptions", _COLLECTOR)
+        .config("spark.shuffle.compress", "false")  # blobs are narrow already
         .config("spark.python.unix.domain.socket.enabled", str(hasattr(socket, "AF_UNIX")).lower())
         .config("spark.hadoop.fs.AbstractFileSystem.file.impl", _WITHOUT_SIDECARS)
         .config("spark.ui.enabled", "false")
@@ -42,6 +42,9 @@ def start_local_spark() -> SparkSession:
     spark.sparkContext.setLogLevel("ERROR")
     return spark
 
+
+_COLLECTOR = "-XX:+UseParallelGC"
+"""Java's collector for throughput: blobs are large, and its usual one goes through all of its memory for each batch."""
 
 _WITHOUT_SIDECARS = "org.apache.hadoop.fs.local.RawLocalFs"
 """Checkpoints without a second file of checksums beside each file: renaming two costs twice the processes that Hadoop
