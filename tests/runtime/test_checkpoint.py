@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import joinfold as jf
+from joinfold.operators.codec import VERSION
 from joinfold.runtime import checkpoint
 from joinfold.runtime.checkpoint import agree
 
@@ -64,10 +65,11 @@ def test_the_time_zone_must_stay_where_the_calendar_is_read(spark: Any, tmp_path
         spark.conf.set("spark.sql.session.timeZone", before)
 
 
-def test_a_newer_checkpoint_is_told_apart_from_a_damaged_one(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("reads", [VERSION - 1, VERSION + 1])
+def test_a_checkpoint_of_another_joinfold_is_told_apart_from_a_damaged_one(
+    reads: int, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start(spark, tmp_path)
-    monkeypatch.setattr(checkpoint, "VERSION", 0)
-    with pytest.raises(jf.UsageError, match="holds blobs of version 1"):
+    monkeypatch.setattr(checkpoint, "VERSION", reads)
+    with pytest.raises(jf.UsageError, match=f"holds blobs of version {VERSION}"):
         start(spark, tmp_path)

@@ -1,7 +1,6 @@
 """A Spark that is there may be set in a way that joinfold cannot work with; it says so before anything runs."""
 
 import gc
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -59,11 +58,10 @@ def test_bounded_data_need_no_state_store(spark: Any) -> None:
 
 
 def test_a_session_of_its_own_writes_one_file_at_a_time(spark: Any, tmp_path: Path) -> None:
-    """No checksum files beside those of a checkpoint; Python is reached by a socket that does not wait to answer."""
+    """No checksum files beside those of a checkpoint."""
     query_over(spark, is_streaming=True).start("noop", checkpoint=f"{tmp_path}/checkpoint").stop()
     written = {path.name for path in (tmp_path / "checkpoint").iterdir()}
     assert "metadata" in written and ".metadata.crc" not in written
-    assert spark.conf.get("spark.python.unix.domain.socket.enabled") == str(hasattr(socket, "AF_UNIX")).lower()
 
 
 def test_a_worker_does_not_search_what_it_has_loaded_for_garbage(spark: Any) -> None:

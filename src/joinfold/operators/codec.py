@@ -15,7 +15,7 @@ import pyarrow as pa
 from joinfold.errors import EvaluationError
 
 MAGIC = b"JFLD"
-VERSION = 1
+VERSION = 2
 HEADER = 12
 _NARROW = (np.uint8, np.uint16, np.uint32)
 

@@ -145,7 +145,7 @@ def _read(spark: SparkSession, directory: str) -> Manifest | None:
         finally:
             stream.close()
         facts = json.loads(text)
-        if facts["blob_version"] > VERSION:
+        if facts["blob_version"] != VERSION:
             hint = f"this joinfold reads version {VERSION}; run the query with the joinfold that wrote it."
             raise UsageError(f"the checkpoint '{directory}' holds blobs of version {facts['blob_version']}", hint)
         return Manifest.from_facts(facts)

@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 
@@ -31,7 +30,6 @@ def start_local_spark() -> SparkSession:
         .config("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
         .config("spark.driver.extraJavaOptions", _COLLECTOR)
         .config("spark.shuffle.compress", "false")  # blobs are narrow already
-        .config("spark.python.unix.domain.socket.enabled", str(hasattr(socket, "AF_UNIX")).lower())
         .config("spark.hadoop.fs.AbstractFileSystem.file.impl", _WITHOUT_SIDECARS)
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
