@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import joinfold as jf
+from joinfold.runtime import local
 
 pytestmark = pytest.mark.spark
 
@@ -57,13 +58,6 @@ def test_bounded_data_need_no_state_store(spark: Any) -> None:
         query_over(spark, is_streaming=False).collect()
 
 
-def test_a_session_of_its_own_writes_one_file_at_a_time(spark: Any, tmp_path: Path) -> None:
-    """No checksum files beside those of a checkpoint."""
-    query_over(spark, is_streaming=True).start("noop", checkpoint=f"{tmp_path}/checkpoint").stop()
-    written = {path.name for path in (tmp_path / "checkpoint").iterdir()}
-    assert "metadata" in written and ".metadata.crc" not in written
-
-
 def test_a_worker_does_not_search_what_it_has_loaded_for_garbage(spark: Any) -> None:
     def hidden(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_pydict({"n": pa.array([gc.get_freeze_count()], pa.int64())})
@@ -71,3 +65,13 @@ def test_a_worker_does_not_search_what_it_has_loaded_for_garbage(spark: Any) -> 
     query_over(spark, is_streaming=False).collect()
     found = spark.range(0, 2, 1, 2).mapInArrow(hidden, "n BIGINT").toArrow()
     assert max(found.column("n").to_pylist()) > 50_000
+
+
+@pytest.mark.parametrize("name", local.JAVA_VARIABLES)
+def test_java_keeps_the_collector_that_the_environment_chooses(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for each in local.JAVA_VARIABLES:
+        monkeypatch.delenv(each, raising=False)
+    monkeypatch.setenv(name, "-Xmx2g -XX:+UseDynamicNumberOfGCThreads")
+    assert local._java_options() == "-XX:+UseParallelGC"
+    monkeypatch.setenv(name, "-Xmx2g -XX:+UseZGC")
+    assert local._java_options() == ""

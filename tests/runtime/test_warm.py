@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,6 @@ from joinfold.operators.merge import merge
 from joinfold.reference.rows import from_arrow
 from joinfold.reference.streaming import stream
 from joinfold.runtime import streaming, warm
-from joinfold.runtime.pieces import Pieces
 from joinfold.runtime.stages import FoldStage
 from joinfold.runtime.streaming import FoldProcessor
 from joinfold.runtime.warm import WarmFolds, shared_folder
@@ -60,6 +60,11 @@ class Store:
 
     def removeKey(self, key: Any) -> None:  # noqa: N802
         del self.written[key]
+
+
+def only_the_moment(store: Store) -> Callable[[Any], Any]:
+    """Reading that fails for entries."""
+    return lambda key: store.written.get(key) if key == streaming._MOMENT else pytest.fail("the state was read")
 
 
 class Worker:
@@ -141,7 +146,7 @@ def test_a_worker_that_comes_back_to_a_bucket_reads_what_others_wrote() -> None:
 def test_a_worker_reads_the_state_only_when_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
     worker = Worker()
     worker.run(BATCHES[0])
-    monkeypatch.setattr(Pieces, "read", lambda pieces: pytest.fail("the state was read"))
+    monkeypatch.setattr(worker.store, "getValue", only_the_moment(worker.store))
     for batch in BATCHES[1:]:
         worker.run(batch)
 
@@ -150,7 +155,7 @@ def test_another_process_of_the_host_goes_on_without_reading_the_state(monkeypat
     worker, found = Worker(), []
     for number, batch in enumerate(BATCHES):
         if number:
-            monkeypatch.setattr(Pieces, "read", lambda pieces: pytest.fail("the state was read"))
+            monkeypatch.setattr(worker.store, "getValue", only_the_moment(worker.store))
             streaming._warm.here.clear()
         found += worker.run(batch)
     assert_same_answers(stream(PLAN.query, BATCHES).answers, found)

@@ -6,13 +6,10 @@ A person counts from its row on, for ever; auctions and bids while they are in t
 ends at e is joinfold's window at the instant e, so the answers can be compared row by row.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import pyarrow as pa
 
 from joinfold.benchmark.data import AuctionData
 from joinfold.benchmark.duck import DUCK, DuckTables
@@ -20,6 +17,7 @@ from joinfold.benchmark.engines import JOINFOLD, LIMIT, run_frame
 from joinfold.benchmark.results import Measurement, Run
 from joinfold.benchmark.steps import bench_folder
 from joinfold.query import Query
+from joinfold.runtime.baselines import counted
 from joinfold.session import Session
 from joinfold.workloads.arrival import SECOND_US
 
@@ -83,12 +81,7 @@ def joinfold_query(streams: "Streams") -> Query:
 
 def limit(streams: "Streams") -> "DataFrame":
     """The columns that the query reads are handed to Python, which only counts their rows."""
-    counted = [rows.select("ts", *READ[name]).mapInArrow(_count, "n BIGINT") for name, rows in streams.items()]
-    return reduce(lambda some, more: some.union(more), counted)
-
-
-def _count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield pa.RecordBatch.from_pydict({"n": pa.array([sum(batch.num_rows for batch in batches)], pa.int64())})
+    return counted(rows.select("ts", *READ[name]) for name, rows in streams.items())
 
 
 def spark_joins(streams: "Streams") -> "DataFrame":

@@ -19,6 +19,8 @@ Say = Callable[[str], None]
 SPARK_SETTINGS = (
     "spark.master",
     "spark.driver.memory",
+    "spark.driver.defaultJavaOptions",
+    "spark.shuffle.compress",
     "spark.sql.shuffle.partitions",
     "spark.sql.execution.arrow.maxRecordsPerBatch",
     "spark.sql.streaming.stateStore.providerClass",

@@ -218,7 +218,7 @@ class FusedTotals(GroupTotals):
         still_zero, still_same = zero.copy(), same.copy()
         for column in np.flatnonzero(zero):
             still_zero[column] = not integers[:, column].any()
-        for column in np.flatnonzero(same):
+        for column in np.flatnonzero(same)[1:]:  # the count is always itself
             still_same[column] = (integers[:, column] == integers[:, 0]).all()
         if (still_zero == zero).all() and (still_same == same).all():
             return

@@ -10,10 +10,13 @@ A window of Spark's that ends at e is joinfold's window at the instant e, so the
 
 import time
 from collections.abc import Iterable, Iterator
+from functools import reduce
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
+
+from joinfold.runtime.workers import settle
 
 COLUMNS = "ts TIMESTAMP, key BIGINT, g BIGINT, v BIGINT"
 
@@ -26,19 +29,24 @@ def file_stream(spark: SparkSession, folder: str, files_per_batch: int, columns:
 
 def limit(a: DataFrame, b: DataFrame) -> DataFrame:
     """The columns that the query reads are handed to Python, which only counts their rows."""
-    counted = [rows.mapInArrow(_count, "n BIGINT") for rows in (a.select("ts", "key", "g"), b.select("ts", "key", "v"))]
-    return counted[0].union(counted[1])
+    return counted([a.select("ts", "key", "g"), b.select("ts", "key", "v")])
+
+
+def counted(streams: Iterable[DataFrame]) -> DataFrame:
+    """How many rows each batch has that is handed to Python, of all streams."""
+    return reduce(DataFrame.union, [rows.mapInArrow(_count, "n BIGINT") for rows in streams])
 
 
 def crossing_seconds(spark: SparkSession, rows: int, columns: int) -> float:
     """How long rows of so many columns take to cross into Python and be counted there, on all cores."""
     frame = spark.range(rows).selectExpr(*(f"id + {number} AS c{number}" for number in range(columns)))
     began = time.perf_counter()
-    frame.mapInArrow(_count, "n BIGINT").agg({"n": "sum"}).collect()
+    counted([frame]).agg({"n": "sum"}).collect()
     return time.perf_counter() - began
 
 
 def _count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    settle()  # as joinfold's workers do
     yield pa.RecordBatch.from_pydict({"n": pa.array([sum(batch.num_rows for batch in batches)], pa.int64())})
 
 

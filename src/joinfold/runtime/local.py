@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from joinfold.errors import SetupError
 
 OLDEST_JAVA = 17
+JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 
 
 def start_local_spark() -> SparkSession:
@@ -28,9 +29,8 @@ def start_local_spark() -> SparkSession:
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", "100000")
         .config(_STATE_STORE, _ROCKSDB)
         .config("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
-        .config("spark.driver.extraJavaOptions", _COLLECTOR)
+        .config("spark.driver.defaultJavaOptions", _java_options())
         .config("spark.shuffle.compress", "false")  # blobs are narrow already
-        .config("spark.hadoop.fs.AbstractFileSystem.file.impl", _WITHOUT_SIDECARS)
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.bindAddress", "127.0.0.1")
@@ -41,16 +41,18 @@ def start_local_spark() -> SparkSession:
     return spark
 
 
-_COLLECTOR = "-XX:+UseParallelGC"
-"""Java's collector for throughput: blobs are large, and its usual one goes through all of its memory for each batch."""
-
-_WITHOUT_SIDECARS = "org.apache.hadoop.fs.local.RawLocalFs"
-"""Checkpoints without a second file of checksums beside each file: renaming two costs twice the processes that Hadoop
-starts for it, and a crash between them leaves one that cannot be read. joinfold's blobs have checksums of their own."""
-
 _ANSI = "spark.sql.ansi.enabled"
 _STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+def _java_options() -> str:
+    """Java's collector for throughput: blobs are large, and the usual one goes through all memory for each batch.
+
+    Java does not start with two, so one that the environment chooses stays.
+    """
+    chosen = " ".join(os.environ.get(name, "") for name in JAVA_VARIABLES)
+    return "" if re.search(r"-XX:\+Use\w+GC\b", chosen) else "-XX:+UseParallelGC"
 
 
 def require_settings(spark: SparkSession, is_streaming: bool) -> None:

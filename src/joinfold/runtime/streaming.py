@@ -50,7 +50,7 @@ class FoldProcessor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Opens the state."""
         settle()
-        self.kept = handle.getMapState("kept", "number long", "blob binary")
+        self.kept = handle.getMapState("moment", "number long", "blob binary")  # a value once: Spark refuses that state
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         """A micro-batch of a bucket."""

@@ -7,4 +7,5 @@ from functools import cache
 @cache
 def settle() -> None:
     """Hides what is loaded by now, which stays, from the garbage collector: Spark runs it after every task."""
+    gc.collect()
     gc.freeze()
