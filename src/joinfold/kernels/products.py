@@ -102,6 +102,9 @@ class Totals:
         return groups
 
 
+_NO_PAIRS = IdTable(1)
+
+
 def add_products(
     kid: Ids,
     gid: Ids,
@@ -130,7 +133,7 @@ def add_products(
     slots = other.slots
     kid, gid = readable_ids(kid), readable_ids(gid)
     ints, dds = readable(ints, np.int64), readable(dds, np.float64)
-    table = pairs if pairs is not None else IdTable(1)
+    table = _NO_PAIRS if pairs is None else pairs
     paired = mode in (OF_DELTA_AND_SLOT, OF_SLOT_AND_DELTA)
     scratch = np.empty(slots.longest if paired else 0, np.int32)
     if mode == OF_DELTA:

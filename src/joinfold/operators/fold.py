@@ -299,11 +299,11 @@ class Fold(Bucket):
         return [(place, feed) for place, feed in enumerate(self.layout.feeds) if 0 <= feed < self.layout.streams]
 
     def _leaves(self, stream: int, cells: Integers, instant: int) -> Integers:
-        """When the cells of entries leave that enter at an instant; reckoned once for neighbours of one cell."""
-        ids, begins = self._by_number(), np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))
-        each = cells[begins]
+        """When the cells of entries leave that enter at an instant; reckoned once where they are of one cell."""
+        ids, are_one = self._by_number(), cells[0] == cells[-1]  # they are in order
+        each = cells[:1] if are_one else cells
         leaves = self.layout.timeline.leave(stream, each) if ids is None else ids.leave(stream, each, instant)
-        return np.repeat(leaves, np.diff(begins, append=len(cells)))
+        return np.full(len(cells), leaves[0]) if are_one else leaves
 
     def _come(self, instant: int) -> list[tuple[int, Entries]]:
         """The rows of views that have come by the instant; they wait no longer."""

@@ -153,6 +153,7 @@ class FusedTotals(GroupTotals):
         for zero in self.idle_zero:
             zero[0] = False
         self.awake: list[Product] = [(0,) * len(layout.inputs)]
+        self.factors: dict[tuple[int, int], tuple[Integers, Integers]] = {}
         self.real_products = np.array(
             [[(ref.is_integer, ref.index) for ref in refs[:-1]] for refs in layout.real_products], np.int64
         ).reshape(-1, len(layout.inputs), 2)
@@ -163,10 +164,10 @@ class FusedTotals(GroupTotals):
         others = [other for other in range(len(sets)) if other != place]
         last = next((other for other in reversed(others) if other in self.grouped), others[-1])
         between = [other for other in others if other != last]
-        products = np.array(self.awake, np.int64)
         key, group, integers, reals = entries.key, entries.group, entries.integers, entries.reals
-        columns = products[:, [place, last]]
+        columns, real_columns = self._factors(place, last)
         if between:
+            products = np.array(self.awake, np.int64)
             delta = multiplied(
                 entries, products, place, [(other, sets[other], other in self.grouped) for other in between]
             )
@@ -182,9 +183,18 @@ class FusedTotals(GroupTotals):
             self.mode([place, *between], last),
             self.table,
             columns,
-            self.real_products[:, [place, last]].reshape(-1, 4),
+            real_columns,
             self.totals,
         )
+
+    def _factors(self, place: int, other: int) -> tuple[Integers, Integers]:
+        """The columns of two inputs that make each product: of integers, and of reals as the kernels want them."""
+        found = self.factors.get((place, other))
+        if found is None:
+            integers = np.array(self.awake, np.int64)[:, [place, other]]
+            found = integers, self.real_products[:, [place, other]].reshape(-1, 4)
+            self.factors[place, other] = found
+        return found
 
     def mode(self, delta: Sequence[int], slot: int) -> int:
         """Whose group a combination belongs to, as the kernels want it: that of the delta's inputs, or of the slots."""
@@ -213,17 +223,14 @@ class FusedTotals(GroupTotals):
     def _watch(self, place: int, integers: Integers) -> None:
         """Wakes the products of columns that are no longer zero, or no longer the count."""
         zero, same = self.idle_zero[place], self.idle_count[place]
-        if not (zero.any() or same[1:].any()):
-            return
-        still_zero, still_same = zero.copy(), same.copy()
-        for column in np.flatnonzero(zero):
-            still_zero[column] = not integers[:, column].any()
-        for column in np.flatnonzero(same)[1:]:  # the count is always itself
-            still_same[column] = (integers[:, column] == integers[:, 0]).all()
-        if (still_zero == zero).all() and (still_same == same).all():
+        not_zero = [column for column in zero.nonzero()[0] if integers[:, column].any()]
+        others = same.nonzero()[0][1:]  # the count is always itself
+        not_same = [column for column in others if (integers[:, column] != integers[:, 0]).any()]
+        if not (not_zero or not_same):
             return
         before = {product: self._represented(product) for product in self.products}
-        self.idle_zero[place], self.idle_count[place] = still_zero, still_same
+        zero[not_zero] = False
+        same[not_same] = False
         for product in self.products:
             wanted, had = self._represented(product), before[product]
             if wanted is not None and wanted not in self.awake:
@@ -247,6 +254,7 @@ class FusedTotals(GroupTotals):
         grown.touched[:] = self.totals.touched
         self.totals = grown
         self.awake.append(product)
+        self.factors.clear()
 
 
 def _counts(side: AggregationSet) -> Integers:
