@@ -66,8 +66,12 @@ class _Suite:
         data, results = self.settings.r1, self.results
         limit, ours = self._measure([(LIMIT, SLIDE_US), (JOINFOLD, SLIDE_US)], data)
         results.comparisons.append(Comparison.of(ours, limit, LIMIT_BAR))
-        for engine, text in ((DUCK_ARROW, AS_WRITTEN), (DUCK, AS_WRITTEN), (DUCK_HAND, AGGREGATED_FIRST)):
-            theirs = self._recompute(engine, text, data, last_instant(ours.answers[0]))
+        last_us = last_instant(ours.answers[0])
+        for theirs in (
+            self._recompute(DUCK_ARROW, AS_WRITTEN, data, last_us, tables=ArrowTables),
+            self._recompute(DUCK, AS_WRITTEN, data, last_us),
+            self._recompute(DUCK_HAND, AGGREGATED_FIRST, data, last_us),
+        ):
             results.comparisons.append(Comparison.of(ours, theirs, DUCK_BAR))
             results.checks.append(compare(ours, theirs, at_theirs=True))
 
@@ -124,19 +128,26 @@ class _Suite:
         return measurements
 
     def _recompute(
-        self, engine: str, text: str, data: Dataset, last_us: int, slide_us: int = SLIDE_US, timed: bool = True
+        self,
+        engine: str,
+        text: str,
+        data: Dataset,
+        last_us: int,
+        slide_us: int = SLIDE_US,
+        timed: bool = True,
+        tables: type[DuckTables] = DuckTables,
     ) -> Measurement:
         """DuckDB at some instants with full windows, timed; or at all instants, for their answers alone."""
         first = START_US + SIZE_US if timed else START_US + slide_us
         instants = range(first, last_us + 1, slide_us)[: DUCK_INSTANTS if timed else None]
         cap_seconds = self.settings.cap_seconds if timed else UNCAPPED_SECONDS
-        tables = (ArrowTables if engine == DUCK_ARROW else DuckTables)(self.steps.written(data))
+        held = tables(self.steps.written(data))
         try:
-            done = tables.recompute(text, instants, SIZE_US, cap_seconds)
+            done = held.recompute(text, instants, SIZE_US, cap_seconds)
         finally:
-            tables.close()
+            held.close()
         brought = data.rows_within(slide_us) * len(done.seconds)
-        seconds = sum(done.seconds) + tables.load_seconds * brought / data.rows_within(data.seconds * SECOND_US)
+        seconds = sum(done.seconds) + held.load_seconds * brought / data.rows_within(data.seconds * SECOND_US)
         run = Run(Rate(brought / seconds, "instants"), seconds, instant_seconds=done.seconds)
         measurement = Measurement(engine, data, slide_us, [run], [done.answers])
         if timed:

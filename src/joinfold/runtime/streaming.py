@@ -1,8 +1,8 @@
 """FOLD on Structured Streaming: one key a bucket, the entries of live cells in the state store.
 
-The state of a bucket is its *moment* (a small blob) and its entries (`pieces`), in one map: each further state variable
-would cost every task 10 to 30 ms. What is made from them is kept warm between micro-batches, under the token of the
-moment that it belongs to.
+The state of a bucket is its *moment* (a small blob) and its entries (`pieces`), in one map: Spark takes long to open a
+state variable, in every task. What is made from them is kept warm between micro-batches, under the token of the moment
+that it belongs to.
 """
 
 import uuid
