@@ -3,6 +3,7 @@
 Processes that run tests side by side compile kernels into folders of their own: numba's files have no lock.
 """
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,6 +49,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.as_posix().endswith(SLOW):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def thawed() -> Iterator[None]:
+    """Stages that a test calls settle its process as if it were a worker; in the end that is undone."""
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
