@@ -54,10 +54,10 @@ def test_the_hash_never_changes() -> None:
     assert grouping.mix(np.array([[0, 1, -1], [0, 2, 7]])).tolist() == pinned
 
 
-@pytest.mark.parametrize("capacity", [1, 2, 64])
-def test_a_table_that_starts_small_grows(capacity: int) -> None:
-    codes = np.random.default_rng(7).integers(0, 30, (2, 2000))
-    check_groups(codes, *grouping.group_rows(codes, capacity))
+@pytest.mark.parametrize("apart", [1, 2**20, 2**62], ids=["a table", "one number", "two codes"])
+def test_codes_may_lie_close_together_or_far_apart(apart: int) -> None:
+    codes = np.random.default_rng(7).integers(-15, 15, (2, 2000)) % 30 * (apart // 30 + 1) - apart // 2
+    check_groups(codes, *grouping.group_rows(codes))
 
 
 def test_rows_whose_hashes_share_the_low_bits_are_grouped_too() -> None:

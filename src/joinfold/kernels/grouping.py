@@ -1,18 +1,22 @@
 """Rows to entries: which rows are equal, and sums, counts and maxima over those that are.
 
 Rows are columns of int64 codes; equal codes in all columns make an entry. Entries are numbered in the order in which
-they first appear, so a result depends on the rows alone and not on the hash. The hash table is open addressing with
-linear probing, at most half full; a place holds 32 bits of the hash beside the entry, so a place that
-another entry holds is passed without looking at its rows.
+they first appear, so a result depends on the rows alone and not on how they are found. Where the codes of every column
+lie close together a row is one number, as the digits of 23:59:30 are. Then it has one code, and if there are not many
+more such numbers than rows, a table of them is looked at without any hash.
+
+The hash table is open addressing with linear probing, at most half full; a place holds 32 bits of the hash beside the
+entry, so a place that another entry holds is passed without looking at its rows.
 """
+
+from math import prod
 
 import numpy as np
 
-from joinfold.kernels.compiling import Booleans, Doubles, Hashes, Integers, kernel, part, readable
+from joinfold.kernels.compiling import Booleans, Doubles, Hashes, Ids, Integers, kernel, part, readable
 from joinfold.kernels.double_double import add_double
 
-FIRST_CAPACITY = 4096
-GROWTH = 4
+FEW = 4  # numbers that a row may be, for each row, so that a table of them is quicker than a hash
 
 SEED = np.uint64(0x9E3779B97F4A7C15)
 FACTOR_1 = np.uint64(0xFF51AFD7ED558CCD)
@@ -29,22 +33,32 @@ def mix(codes: Integers) -> Hashes:
     return hashes
 
 
-def group_rows(codes: Integers, capacity: int = FIRST_CAPACITY) -> tuple[Integers, Integers]:
-    """Entry of each row int64[n] and first row of each entry int64[entries], of rows int64[C, n]. Cost: O(C·n).
-
-    The hash table has ``capacity`` places, a power of two, at the beginning.
-    """
+def group_rows(codes: Integers) -> tuple[Integers, Integers]:
+    """Entry of each row int64[n] and first row of each entry int64[entries], of rows int64[C, n]. Cost: O(C·n)."""
     rows = codes.shape[1]
     assert rows < 2**31
-    codes = readable(codes, np.int64)
+    codes, numbers = _as_numbers(readable(codes, np.int64))
     entry_of_row, first_row = np.empty(rows, np.int64), np.empty(rows, np.int64)
-    places, size, done = np.zeros(capacity, np.uint64), np.zeros(1, np.int64), 0
-    while True:
-        done = _group_rows(codes, places, entry_of_row, first_row, size, done)
-        if done == rows:
-            return entry_of_row, first_row[: size[0]].copy()
-        smaller, places = places, np.zeros(GROWTH * places.size, np.uint64)
-        _move_places(smaller, places)
+    if numbers <= FEW * rows:
+        entries = _group_numbers(readable(codes[0], np.int64), np.zeros(numbers, np.int32), entry_of_row, first_row)
+    else:
+        places = np.zeros(1 << (2 * rows).bit_length(), np.uint64)
+        entries = _group_rows(codes, places, entry_of_row, first_row)
+    return entry_of_row, first_row[:entries].copy()
+
+
+def _as_numbers(codes: Integers) -> tuple[Integers, int]:
+    """Codes int64[C, n] as one number int64[1, n] below a limit, and this; as they are where they lie too far apart."""
+    rows = codes.shape[1]
+    if not rows:
+        return np.zeros((1, 0), np.int64), 0
+    lowest = codes.min(axis=1)
+    spans = [high - low + 1 for low, high in zip(lowest.tolist(), codes.max(axis=1).tolist(), strict=True)]
+    if prod(spans) >= 2**63:
+        return codes, prod(spans)
+    numbers = np.empty((1, rows), np.int64)
+    _combine(codes, lowest, np.array(spans, np.int64), numbers)
+    return readable(numbers, np.int64), prod(spans)
 
 
 def sum_ints(entry_of_row: Integers, entries: int, values: Integers) -> Integers:
@@ -107,32 +121,39 @@ def _equal_rows(codes: Integers, row: int, other: int) -> bool:
 
 
 @kernel
-def _move_places(places: Hashes, larger: Hashes) -> None:
-    """Enter what a hash table uint64[capacity] holds into a larger, empty one. Cost: O(capacity)."""
-    limit = np.uint64(larger.size - 1)
-    for held in places:
-        if held != 0:
-            place = (held >> HALF) & limit
-            while larger[place] != 0:
-                place = (place + np.uint64(1)) & limit
-            larger[place] = held
+def _combine(codes: Integers, lowest: Integers, spans: Integers, numbers: Integers) -> None:
+    """Codes int64[C, n] of so many values from the lowest on, both int64[C], as numbers int64[1, n]. Cost: O(C·n)."""
+    for row in range(codes.shape[1]):
+        number = 0
+        for column in range(codes.shape[0]):
+            number = number * spans[column] + (codes[column, row] - lowest[column])
+        numbers[0, row] = number
 
 
 @kernel
-def _group_rows(
-    codes: Integers, places: Hashes, entry_of_row: Integers, first_row: Integers, size: Integers, done: int
-) -> int:
-    """Group the rows from ``done`` on until the hash table is half full; how many are done.
+def _group_numbers(numbers: Integers, places: Ids, entry_of_row: Integers, first_row: Integers) -> int:
+    """Group numbers int64[n] by a table of all of them, int32[numbers] of zeros; how many entries. Cost: O(1) a row."""
+    entries = 0
+    for row in range(numbers.size):
+        number = numbers[row]
+        if places[number] == 0:
+            first_row[entries] = row
+            entries += 1
+            places[number] = entries
+        entry_of_row[row] = places[number] - 1
+    return entries
 
-    Codes int64[C, n], entry_of_row and first_row int64[n], size int64[1]: the number of entries. A place uint64 is the
-    high word of a hash and an entry + 1; 0 is empty. Cost: O(C) for each row.
+
+@kernel
+def _group_rows(codes: Integers, places: Hashes, entry_of_row: Integers, first_row: Integers) -> int:
+    """Group rows by a hash table of zeros with at least two places for each; how many entries.
+
+    Codes int64[C, n], entry_of_row and first_row int64[n]. A place uint64 is the high word of a hash and an entry + 1;
+    0 is empty. Cost: O(C) for each row.
     """
     limit = np.uint64(places.size - 1)
-    entries = size[0]
-    for row in range(done, codes.shape[1]):
-        if 2 * entries >= places.size:
-            size[0] = entries
-            return row
+    entries = 0
+    for row in range(codes.shape[1]):
         # The high word: the low one may already have chosen the bucket that all of these rows are in.
         high_word = hash_of_row(codes, row) >> HALF
         place = high_word & limit
@@ -150,8 +171,7 @@ def _group_rows(
                     entry_of_row[row] = entry
                     break
             place = (place + np.uint64(1)) & limit
-    size[0] = entries
-    return entry_of_row.size
+    return entries
 
 
 @kernel

@@ -204,7 +204,7 @@ def by_bucket(
         return
     bucket = bucket_of(layout, place, entries, len(labels))
     for number, label in enumerate(labels):
-        yield label, encode(entries.filter(pa.array(bucket == number)), others if number else facts)
+        yield label, encode(entries.take(pa.array(np.flatnonzero(bucket == number))), others if number else facts)
 
 
 def bucket_of(layout: FoldLayout, place: int, entries: pa.RecordBatch, buckets: int) -> Integers:
