@@ -198,7 +198,7 @@ def multiplied(machine: InProcess, count: int) -> None:
         assert isinstance(fold, Fold)
         for cells in fold.cells:
             for entries in cells.all():
-                entries.integers *= count
+                entries.integers = entries.integers * count
 
 
 @pytest.mark.parametrize(("count", "value"), [(10**6, 7), (10**6, -(2**20)), (2 * 10**9, 1)])

@@ -43,6 +43,10 @@ def part(function: Function) -> Function:
 
 def readable(values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:
     """A contiguous, read-only view of the values; a copy only where layout or type are not those of a kernel."""
+    if isinstance(values, np.ndarray) and values.dtype == dtype:
+        flags = values.flags
+        if flags.c_contiguous and not flags.writeable:
+            return values
     view = np.ascontiguousarray(values, dtype=dtype).view()
     view.flags.writeable = False
     return view
@@ -51,5 +55,22 @@ def readable(values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:
 def readable_ids(values: ArrayLike) -> Ids:
     """The same for ids, which index arrays: a negative one would silently count from the end."""
     ids = readable(values, np.int32)
-    assert ids.min(initial=0) >= 0, "ids begin at 0"
+    assert _least(ids) >= 0, "ids begin at 0"
     return ids
+
+
+@kernel
+def _least(ids: Ids) -> int:
+    least = 0
+    for number in ids:
+        least = min(least, number)
+    return least
+
+
+@kernel
+def count_of_ids(ids: Ids) -> int:
+    """One more than the largest of readable ids, 0 without any: often a few, for which numpy takes long."""
+    count = 0
+    for number in ids:
+        count = max(count, number + 1)
+    return count

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joinfold.kernels.aggregation_set import AggregationSet
-from joinfold.kernels.compiling import Bytes, Doubles, Ids, Integers, kernel, part, readable, readable_ids
+from joinfold.kernels.compiling import Bytes, Doubles, Ids, Integers, count_of_ids, kernel, part, readable, readable_ids
 from joinfold.kernels.double_double import DoubleDouble, add_dd, dd_of_int64, multiply_dd
 from joinfold.kernels.identity import IdTable, id_of
 from joinfold.kernels.prefetching import prefetch_slab
@@ -129,7 +129,7 @@ def add_products(
     assert sign in (1, -1) and mode in range(5) and (pairs is not None or mode not in (2, 3))
     int_products = readable(int_products, np.int64).reshape(-1, 2)
     dd_products = readable(dd_products, np.int64).reshape(-1, 4)
-    assert totals.ints.shape[1] == len(int_products) and totals.dds.shape[1] == 2 * len(dd_products)
+    assert totals.room_ints.shape[1] == len(int_products) and totals.room_dds.shape[1] == 2 * len(dd_products)
     slots = other.slots
     kid, gid = readable_ids(kid), readable_ids(gid)
     ints, dds = readable(ints, np.int64), readable(dds, np.float64)
@@ -137,7 +137,7 @@ def add_products(
     paired = mode in (OF_DELTA_AND_SLOT, OF_SLOT_AND_DELTA)
     scratch = np.empty(slots.longest if paired else 0, np.int32)
     if mode == OF_DELTA:
-        totals.cover(int(gid.max(initial=-1)) + 1)
+        totals.cover(count_of_ids(gid))
     elif mode == OF_SLOT:
         totals.cover(other.groups)
     else:

@@ -21,7 +21,7 @@ in use).
 
 import numpy as np
 
-from joinfold.kernels.compiling import Doubles, Ids, Integers, kernel, part
+from joinfold.kernels.compiling import Doubles, Ids, Integers, count_of_ids, kernel, part
 
 START, LENGTH, CAPACITY = 0, 1, 2
 TAIL, LIVE = 0, 1
@@ -64,7 +64,7 @@ class Slabs:
 
     def cover_keys(self, kid: Ids) -> None:
         """Make sure that every key id has a slab, if only an empty one. Cost: O(n), seldom O(keys)."""
-        needed = int(kid.max(initial=-1)) + 1
+        needed = count_of_ids(kid)
         if needed > len(self.slabs):
             grown = np.zeros((max(needed, 2 * len(self.slabs)), 3), np.int64)
             grown[: len(self.slabs)] = self.slabs

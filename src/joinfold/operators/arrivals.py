@@ -83,6 +83,7 @@ class ArrivalFold(Fold):
             self.waiting[place - ARRIVALS].append(batch)
             return
         entries = self._read(place, batch)
+        self.live.windows.expect(place, entries)
         found: dict[tuple[int, int], list[int]] = {}
         for at, name in enumerate(zip(batch.column("batch").to_pylist(), batch.column("row").to_pylist(), strict=True)):
             found.setdefault(name, []).append(at)
@@ -98,6 +99,8 @@ class ArrivalFold(Fold):
             self.rows |= {name: (place, row) for name, row in zip(names, waiting, strict=True)}
             rows = self.live.vocabulary.adopt(old.vocabulary, place, [row for _, row in self.inside[place]])
             self.inside[place] = deque(zip((mark for mark, _ in self.inside[place]), rows, strict=True))
+            if waiting or rows:
+                self.live.windows.expect(place, joined([*waiting, *rows]))
         self._let_all_in()
         self.live.remember_given()
 

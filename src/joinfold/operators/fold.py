@@ -31,6 +31,7 @@ class Fold(Bucket):
 
     def __init__(self, layout: FoldLayout, number: int, choice: FoldChoice | None = None) -> None:
         super().__init__(layout, number, choice)
+        self.timed = [(place, feed) for place, feed in enumerate(layout.feeds) if 0 <= feed < layout.streams]
         self.live = self.open_live([])
         self.cells = [Cells() for _ in layout.inputs]
         self.standing = {place: Standing() for place in layout.views}
@@ -107,6 +108,7 @@ class Fold(Bucket):
         """Makes what is live anew from the entries; with ``keep_labels`` values of pairs are labelled at once first."""
         if self.layout.is_view and self.moment.applied is not None:  # of what has changed, some may be gone
             self.live.note(self.moment.applied, self.moment.applied, always=False)
+        self._drop_gone()
         old = self.put_aside(keep_labels)
         for place, standing in self.standing.items():
             stood = standing.take()
@@ -141,8 +143,7 @@ class Fold(Bucket):
         if applied is not None:
             self._number()
             self.contents = [self._content(stream, applied) for stream in range(self.layout.streams)]
-            for place, stream in self._timed():
-                self.cells[place].drop_before(self._kept_from(stream))
+            self._drop_gone()
             self.contents = [(BEGINNING, BEGINNING)] * self.layout.streams
             self.move(applied)
             if self.layout.is_view:  # the view has this already
@@ -167,6 +168,7 @@ class Fold(Bucket):
             if instant not in before:
                 self.move(instant)
             self.note(instant, instant)
+        self._drop_gone()
         noted = self.live.noted()
         if len(instants):
             self.live.windows.expire(int(instants[-1]))
@@ -237,18 +239,17 @@ class Fold(Bucket):
         windows, before = self.live.windows, self.contents
         self.contents = [self._content(stream, instant) for stream in range(self.layout.streams)]
         self.moment.applied = instant
-        for place, stream in self._timed():
+        for place, stream in self.timed:
             cells = self.cells[place]
             gone = cells.between(*cells_gone(before[stream], self.contents[stream]))
             if gone is not None:
                 windows.leave(place, gone, instant)
-            cells.drop_before(self._kept_from(stream))
         replaced = [(place, *self.standing[place].replace(come)) for place, come in self._come(instant)]
         for place, gone, _ in replaced:
             if len(gone):
                 windows.leave(place, gone, instant)
         try:
-            for place, stream in self._timed():
+            for place, stream in self.timed:
                 new = self.cells[place].between(*cells_new(before[stream], self.contents[stream]))
                 if new is not None:
                     windows.enter(place, new, self._leaves(stream, new.cells, instant), instant)
@@ -269,6 +270,11 @@ class Fold(Bucket):
             return BEGINNING, BEGINNING
         return self.layout.timeline.content(stream, instant)
 
+    def _drop_gone(self) -> None:
+        """Forgets the entries that have left their windows."""
+        for place, stream in self.timed:
+            self.cells[place].drop_before(self._kept_from(stream))
+
     def _kept_from(self, stream: int) -> int:
         """Cells before this one are of no more use."""
         ids, first = self._by_number(), self.contents[stream][0]
@@ -277,7 +283,7 @@ class Fold(Bucket):
     def _numbered_places(self) -> list[int]:
         """The inputs whose rows have to be numbered to be put into cells."""
         windows = self.layout.timeline.windows
-        return [place for place, stream in self._timed() if isinstance(windows[stream], Rows)]
+        return [place for place, stream in self.timed if isinstance(windows[stream], Rows)]
 
     def _number(self) -> None:
         """Puts rows that cuts tell the block of into that cell."""
@@ -294,16 +300,14 @@ class Fold(Bucket):
                 rows = rows.set_column(rows.schema.get_field_index("cell"), "cell", pa.array(blocks))
                 self._add_entries(place, rows.filter(pa.array(known)))
 
-    def _timed(self) -> list[tuple[int, int]]:
-        """The inputs that are streams, each with its stream."""
-        return [(place, feed) for place, feed in enumerate(self.layout.feeds) if 0 <= feed < self.layout.streams]
-
     def _leaves(self, stream: int, cells: Integers, instant: int) -> Integers:
         """When the cells of entries leave that enter at an instant; reckoned once where they are of one cell."""
-        ids, are_one = self._by_number(), cells[0] == cells[-1]  # they are in order
-        each = cells[:1] if are_one else cells
-        leaves = self.layout.timeline.leave(stream, each) if ids is None else ids.leave(stream, each, instant)
-        return np.full(len(cells), leaves[0]) if are_one else leaves
+        ids, timeline = self._by_number(), self.layout.timeline
+        if ids is not None:
+            return ids.leave(stream, cells, instant)
+        if cells[0] == cells[-1]:  # they are in order
+            return np.full(len(cells), timeline.leave(stream, int(cells[0])))
+        return timeline.leave(stream, cells)
 
     def _come(self, instant: int) -> list[tuple[int, Entries]]:
         """The rows of views that have come by the instant; they wait no longer."""

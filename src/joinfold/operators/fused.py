@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from joinfold.errors import EvaluationError
 from joinfold.kernels import products as kernel
 from joinfold.kernels.aggregation_set import AggregationSet
+from joinfold.kernels.compiling import readable
 from joinfold.operators.choice import can_fuse
 from joinfold.operators.entries import Entries
 from joinfold.operators.extremes import ExtremeStairs
@@ -63,7 +64,8 @@ class Fused:
         return held + self.totals.totals.bytes_held
 
     def expect(self, place: int, entries: Entries) -> None:
-        """Nothing has to be prepared for entries that will enter."""
+        """Products wake up that these entries will need."""
+        self.totals.watch(place, entries.integers)
 
     def enter(self, place: int, entries: Entries, leaves: Integers, now: int) -> None:
         """Entries enter their window, where each stays until it leaves."""
@@ -125,7 +127,7 @@ class Fused:
             max(int(side.largest_magnitude.max()) for side in self.sets) >= WHOLE
             or prod(most) >= WHOLE
             or (pairs >= WHOLE >> 32 and pairs * self._largest_factor() >= WHOLE)
-            or totals.largest[self.totals.exact].max(initial=0.0) >= EXACT
+            or (self.totals.exact and totals.largest[self.totals.exact].max() >= EXACT)
         ):
             raise EvaluationError(
                 f"a group has {pairs} combinations, too many to sum numbers of this size exactly",
@@ -154,16 +156,14 @@ class FusedTotals(GroupTotals):
             zero[0] = False
         self.awake: list[Product] = [(0,) * len(layout.inputs)]
         self.factors: dict[tuple[int, int], tuple[Integers, Integers]] = {}
+        self.path = [self._path(place) for place in range(len(layout.inputs))]
         self.real_products = np.array(
             [[(ref.is_integer, ref.index) for ref in refs[:-1]] for refs in layout.real_products], np.int64
         ).reshape(-1, len(layout.inputs), 2)
 
     def add(self, place: int, entries: Entries, sign: int, sets: Sequence[AggregationSet]) -> None:
         """Adds the products of a delta of one input with the live windows of the others."""
-        self._watch(place, entries.integers)
-        others = [other for other in range(len(sets)) if other != place]
-        last = next((other for other in reversed(others) if other in self.grouped), others[-1])
-        between = [other for other in others if other != last]
+        between, last = self.path[place]
         key, group, integers, reals = entries.key, entries.group, entries.integers, entries.reals
         columns, real_columns = self._factors(place, last)
         if between:
@@ -187,12 +187,19 @@ class FusedTotals(GroupTotals):
             self.totals,
         )
 
+    def _path(self, place: int) -> tuple[list[int], int]:
+        """The inputs that a delta of one is multiplied with first, and the last, which is grouped if one is."""
+        others = [other for other in range(len(self.layout.inputs)) if other != place]
+        last = next((other for other in reversed(others) if other in self.grouped), others[-1])
+        return [other for other in others if other != last], last
+
     def _factors(self, place: int, other: int) -> tuple[Integers, Integers]:
         """The columns of two inputs that make each product: of integers, and of reals as the kernels want them."""
         found = self.factors.get((place, other))
         if found is None:
             integers = np.array(self.awake, np.int64)[:, [place, other]]
-            found = integers, self.real_products[:, [place, other]].reshape(-1, 4)
+            reals = self.real_products[:, [place, other]].reshape(-1, 4)
+            found = readable(integers, np.int64), readable(reals, np.int64)
             self.factors[place, other] = found
         return found
 
@@ -210,17 +217,16 @@ class FusedTotals(GroupTotals):
         stands = self._represented(product)
         return None if stands is None else self.totals.ints[:, self.awake.index(stands)]
 
-    def integers_of(self, groups: Integers) -> Integers:
-        """The integer products of some groups, in the layout's order."""
-        computed = self.totals.ints[groups]
-        complete = np.zeros((len(groups), len(self.layout.integer_products)), np.int64)
+    def integer_products(self, computed: Integers) -> Integers:
+        """The integer products in the layout's order, of rows of the totals' integers."""
+        complete = np.zeros((len(computed), len(self.layout.integer_products)), np.int64)
         for column, product in enumerate(self.layout.integer_products):
             stands = self._represented(product)
             if stands is not None:
                 complete[:, column] = computed[:, self.awake.index(stands)]
         return complete
 
-    def _watch(self, place: int, integers: Integers) -> None:
+    def watch(self, place: int, integers: Integers) -> None:
         """Wakes the products of columns that are no longer zero, or no longer the count."""
         zero, same = self.idle_zero[place], self.idle_count[place]
         not_zero = [column for column in zero.nonzero()[0] if integers[:, column].any()]
@@ -245,6 +251,7 @@ class FusedTotals(GroupTotals):
         return tuple(0 if self.idle_count[place][column] else column for place, column in columns)
 
     def _wake(self, product: Product, source: Integers | None) -> None:
+        assert not self.notes.instants, "what is noted has a column for each product that is awake"
         grown = kernel.Totals(len(self.awake) + 1, len(self.real_products), self.totals.groups)
         grown.ints[:, :-1] = self.totals.ints
         grown.ints[:, -1] = 0 if source is None else source

@@ -29,9 +29,9 @@ Item = TypeVar("Item", np.int64, np.bool_)
 
 @dataclass(slots=True)
 class Notes:
-    """Rows noted at some instants: which group, and its totals then."""
+    """The groups noted at some instants, and the rows of their totals then."""
 
-    instants: list[Integers] = field(default_factory=list)
+    instants: list[int] = field(default_factory=list)
     groups: list[Integers] = field(default_factory=list)
     integers: list[Integers] = field(default_factory=list)
     reals: list[Doubles] = field(default_factory=list)
@@ -94,9 +94,9 @@ class GroupTotals:
             self.totals.cover(1)
             live = np.zeros(1, np.int64)
         if len(live):
-            self.notes.instants.append(np.full(len(live), instant))
+            self.notes.instants.append(instant)
             self.notes.groups.append(live)
-            self.notes.integers.append(self.integers_of(live))
+            self.notes.integers.append(self.totals.ints[live])
             self.notes.reals.append(self.totals.dds[live])
             self.notes.extremes.append([(_taken(codes, live), _taken(has, live)) for codes, has in heads])
 
@@ -133,7 +133,9 @@ class GroupTotals:
             return not bool((np.isfinite(turnover) & (least >= WORN * turnover)).all())
 
     def settle(self) -> None:
-        """Makes sums exactly zero where no combination, or none that is not zero, is left."""
+        """Makes sums exactly zero where no combination, or none that is not zero, is left; integers become so."""
+        if not (self.layout.is_view or self.layout.real_products):
+            return
         touched = self.totals.take_touched()
         if self.layout.is_view:
             self.touched.append(touched)
@@ -147,9 +149,9 @@ class GroupTotals:
         """A column of all groups; None where it is zero in all of them."""
         return self.totals.ints[:, self.products.index(product)]
 
-    def integers_of(self, groups: Integers) -> Integers:
-        """The integer products of some groups, in the layout's order."""
-        return self.totals.ints[groups, : len(self.layout.integer_products)]
+    def integer_products(self, computed: Integers) -> Integers:
+        """The integer products in the layout's order, of rows of the totals' integers."""
+        return computed[:, : len(self.layout.integer_products)]
 
 
 def _nonzero(side: InputLayout, ref: ColumnRef) -> int:

@@ -47,7 +47,7 @@ class Windows(Protocol):
         """The memory of the windows and of what is kept of combinations."""
 
     def expect(self, place: int, entries: Entries) -> None:
-        """Entries are known that will enter later."""
+        """Entries are known that will enter later; none enters that was not expected."""
 
     def enter(self, place: int, entries: Entries, leaves: Integers, now: int) -> None:
         """Entries enter their window at ``now``, where each stays until it leaves."""
@@ -121,8 +121,8 @@ class Live:
         if not notes.instants:
             return
         groups = self.vocabulary.group_columns(totals.group_ids(np.concatenate(notes.groups)))
-        integers, reals = np.concatenate(notes.integers), np.concatenate(notes.reals)
-        columns = {"instant": pa.array(np.concatenate(notes.instants))}
+        integers, reals = totals.integer_products(np.concatenate(notes.integers)), np.concatenate(notes.reals)
+        columns = {"instant": pa.array(np.repeat(notes.instants, [len(groups) for groups in notes.groups]))}
         columns |= {f"g{place}": column for place, column in enumerate(groups)}
         columns |= {f"i{place}": pa.array(integers[:, place]) for place in range(integers.shape[1])}
         for place in range(reals.shape[1] // 2):

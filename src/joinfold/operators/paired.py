@@ -63,7 +63,7 @@ class PairMoves(Fold):
         if isinstance(self.layout.timeline, WindowIds):
             return super().instants(until, moves)
         entered = [np.empty(0, np.int64) if moves is None else moves]
-        for place, stream in self._timed():
+        for place, stream in self.timed:
             if stream not in self.cuts:
                 entered.append(self.layout.timeline.entry(stream, self.cells[place].occupied))
         entered += [self.cells[place].occupied for place in self.standing]

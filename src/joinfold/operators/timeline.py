@@ -163,14 +163,14 @@ class Timeline:
         window = self.windows[place]
         return window.moves.next(last) if isinstance(window, Sliding) else last + 1
 
-    def leave(self, place: int, cell: Times) -> Times:
+    def leave(self, place: int, cell: Time) -> Time:
         """The first instant of time after the stay of the cell: candidates from here on do not hold it.
 
         Where rows decide nobody knows, and NEVER stands for it.
         """
         window = self.windows[place]
         if isinstance(window, Landmark | CountingWindow):
-            return np.full_like(cell, NEVER)
+            return cell * 0 + NEVER
         return window.leave(self._last(place, cell))
 
     def first_instant(self, place: int, cell: Times) -> Times:
@@ -220,7 +220,7 @@ class Timeline:
             found.append(np.repeat(first, counts) + steps * grid.period_us)
         return found[0] if len(found) == 1 and not self.by_rows else np.unique(np.concatenate(found))
 
-    def _last(self, place: int, cell: Times) -> Times:
+    def _last(self, place: int, cell: Time) -> Time:
         """The last microsecond of the cell, which speaks for all its rows: they enter and leave together."""
         cells = self.cells[place]
         return cell * cells.period_us + (cells.phase_us + cells.period_us - 1)

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from joinfold.kernels.compiling import readable
 from joinfold.operators.entries import Entries, Ids, Integers, joined
 from joinfold.operators.identities import RowIds
 from joinfold.operators.labels import OrderLabels
@@ -86,12 +87,12 @@ class Vocabulary:
         ]
         return Entries(
             np.asarray(batch.column("cell").to_numpy()),
-            key,
+            readable(key, np.int32),
             parts,
-            self.groups[place].intern([batch.column(name) for name in side.groups], rows),
+            readable(self.groups[place].intern([batch.column(name) for name in side.groups], rows), np.int32),
             self._carried(place, batch),
-            integers,
-            reals,
+            readable(integers, np.int64),
+            readable(reals, np.float64),
             extremes,
         )
 
