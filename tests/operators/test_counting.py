@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.inprocess import InProcess
 from joinfold.logical.query import LogicalQuery, Source
-from joinfold.operators.bucket import cells_of
+from joinfold.operators.ordering import cells_of
 from joinfold.planner.folding import plan_fold
 from joinfold.reference import naive
 from joinfold.reference.streaming import stream

@@ -114,7 +114,8 @@ def group_rows(fold: Fold) -> list[tuple[Any, ...]]:
     totals = fold.live.windows.totals
     there = np.flatnonzero(totals.totals.ints[:, 0])
     groups = [column.to_pylist() for column in fold.live.vocabulary.group_columns(totals.group_ids(there))]
-    return sorted(zip(*groups, *totals.integers_of(there).T.tolist(), strict=True))
+    integers = totals.integer_products(totals.totals.ints[there])
+    return sorted(zip(*groups, *integers.T.tolist(), strict=True))
 
 
 def coming_and_going(instants: int, live: int, each: int = 1) -> list[Data]:

@@ -18,6 +18,7 @@ from joinfold.operators.compaction import added_up, latest
 from joinfold.operators.entries import Integers
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.observed import Observed, Pulsed
+from joinfold.operators.ordering import by_cell, cells_of
 from joinfold.operators.timeline import BEGINNING, Clock, Occupancy
 from joinfold.operators.window_ids import WindowIds
 
@@ -113,7 +114,10 @@ class Bucket(ABC):
         """How many members the structures of the windows have looked at so far."""
 
     def absorb(self, blobs: Iterable[bytes]) -> list[tuple[int, pa.RecordBatch]]:
-        """Takes in a micro-batch; gives back the entries that were in time, which are the new durable state."""
+        """Takes in a micro-batch; gives back the entries that were in time, which are the new durable state.
+
+        They are in the order of their cells, in one batch for each input.
+        """
         watermark = self.watermark
         decoded = [decode(blob) for blob in blobs]
         accepted = []
@@ -152,9 +156,10 @@ class Bucket(ABC):
                 self.moment.clock.see(pulse["feed"], pulse["largest_us"])
                 pulses.append((pulse["feed"], pulse["rows"], pulse["largest_us"], pulse["glimpse"]))
         self.observed.see(pulses)
-        for place, batch in accepted:
+        ordered = by_cell(accepted)
+        for place, batch in ordered:
             self.receive(place, batch)
-        return accepted
+        return ordered
 
     def _see(self, stream: int, cells: Integers) -> None:
         """Cells of a stream that have a row, in time, whether filters remove it or not."""
@@ -166,10 +171,13 @@ class Bucket(ABC):
             origins[stream] = first if known is None else min(known, first)
 
     def in_time(self, stream: int, cells: Integers, watermark: int | None) -> NDArray[np.bool_]:
-        """Which cells are not late."""
-        if watermark is None:
+        """Which cells are not late; asked once for each where they lie close together."""
+        if watermark is None or not len(cells):
             return np.ones(len(cells), np.bool_)
-        return self.due(stream, cells) > watermark
+        first, last = int(cells.min()), int(cells.max())
+        if last - first >= len(cells):
+            return self.due(stream, cells) > watermark
+        return (self.due(stream, np.arange(first, last + 1)) > watermark)[cells - first]
 
     def due(self, stream: int, cells: Integers) -> Integers:
         """The watermark from which on rows of these cells are late."""
@@ -211,8 +219,3 @@ class Bucket(ABC):
         if self.layout.on_arrival or place >= CUTS or self.layout.feeds[place] in self.layout.timeline.counting:
             return entries  # every row is there by itself
         return added_up(self.layout.inputs[place], entries, self.alike_before(place))
-
-
-def cells_of(batch: pa.RecordBatch) -> Integers:
-    """The cells of stored entries."""
-    return np.asarray(batch.column("cell").to_numpy(), np.int64)

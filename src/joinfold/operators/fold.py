@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 
-from joinfold.operators.bucket import CUTS, Bucket, Noted, cells_of
+from joinfold.operators.bucket import CUTS, Bucket, Noted
 from joinfold.operators.cells import Cells, cells_gone, cells_new
 from joinfold.operators.choice import FoldChoice
 from joinfold.operators.cuts import Cuts
@@ -20,6 +20,7 @@ from joinfold.operators.layout import FoldLayout
 from joinfold.operators.live import Live
 from joinfold.operators.matched import Matched
 from joinfold.operators.merge import together
+from joinfold.operators.ordering import cells_of
 from joinfold.operators.standing import Standing
 from joinfold.operators.timeline import BEGINNING, END
 from joinfold.operators.window_ids import Numbering, WindowIds

@@ -19,11 +19,11 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 
-from joinfold.operators.bucket import Bucket, Noted, cells_of
+from joinfold.operators.bucket import Bucket, Noted
 from joinfold.operators.choice import FoldChoice
 from joinfold.operators.entries import Integers
 from joinfold.operators.layout import FoldLayout
-from joinfold.operators.ordering import in_order, ranks
+from joinfold.operators.ordering import cells_of, in_order, ranks
 from joinfold.operators.timeline import END
 from joinfold.window import RangeByRows, Rows
 

@@ -1,11 +1,37 @@
-"""The order of rows of one stream: by time, then by the values that the query reads, NULL first and NaN last."""
+"""The order of rows of one stream: by time, then by the values that the query reads, NULL first and NaN last.
+
+Entries are in the order of their cells.
+"""
+
+from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from joinfold.operators.entries import Integers
+from joinfold.operators.merge import together
 from joinfold.operators.values import identity_codes, order_codes
+
+
+def cells_of(batch: pa.RecordBatch) -> Integers:
+    """The cells of stored entries."""
+    return np.asarray(batch.column("cell").to_numpy(), np.int64)
+
+
+def by_cell(batches: Iterable[tuple[int, pa.RecordBatch]]) -> list[tuple[int, pa.RecordBatch]]:
+    """Entries of inputs in one batch for each, in the order of their cells; sorted only where they do not come so."""
+    by_place: dict[int, list[pa.RecordBatch]] = {}
+    for place, batch in batches:
+        by_place.setdefault(place, []).append(batch)
+    return [(place, _by_cell(own)) for place, own in sorted(by_place.items())]
+
+
+def _by_cell(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    occupied = [batch for batch in batches if batch.num_rows]
+    batch = together(sorted(occupied, key=lambda own: own.column("cell")[0].as_py()) or batches)
+    cells = cells_of(batch)
+    return batch if (cells[1:] >= cells[:-1]).all() else batch.take(pa.array(np.argsort(cells, kind="stable")))
 
 
 def order_names(rows: pa.RecordBatch | pa.Table) -> list[str]:

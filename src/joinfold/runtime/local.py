@@ -29,6 +29,7 @@ def start_local_spark() -> SparkSession:
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", "100000")
         .config(_STATE_STORE, _ROCKSDB)
         .config("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
+        .config("spark.sql.streaming.checkpointFileManagerClass", _FILES)  # the usual one starts processes for links
         .config("spark.driver.defaultJavaOptions", _java_options())
         .config("spark.shuffle.compress", "false")  # blobs are narrow already
         .config("spark.ui.enabled", "false")
@@ -43,6 +44,7 @@ def start_local_spark() -> SparkSession:
 
 _ANSI = "spark.sql.ansi.enabled"
 _STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
+_FILES = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 

@@ -22,7 +22,7 @@ import pyarrow as pa
 from joinfold.errors import EvaluationError
 from joinfold.operators.bucket import Bucket
 from joinfold.operators.codec import decode, encode
-from joinfold.operators.merge import together
+from joinfold.operators.ordering import by_cell
 
 ENTRIES_PER_PIECE = 65_536
 FRESH_RUNS = 8
@@ -101,11 +101,8 @@ class Pieces:
 
     def add(self, accepted: Iterable[tuple[int, pa.RecordBatch]]) -> None:
         """A fresh run for each input that has new entries."""
-        by_place: dict[int, list[pa.RecordBatch]] = {}
-        for place, batch in accepted:
-            by_place.setdefault(place, []).append(batch)
-        for place, batches in sorted(by_place.items()):
-            self.runs.append(self._written(place, _ordered(batches), is_fresh=True))
+        for place, entries in by_cell(accepted):
+            self.runs.append(self._written(place, entries, is_fresh=True))
 
     def forget(self, is_done: Callable[[int, int], bool]) -> None:
         """Deletes the pieces of which every cell has left its window."""
@@ -138,7 +135,7 @@ class Pieces:
     def _merge(self, chosen: list[Run], fold: Bucket) -> None:
         """One run in the place of several; what has left its window is dropped on the way."""
         place, pieces = chosen[0].place, [piece for run in chosen for piece in run.pieces]
-        entries = _ordered([self._read(piece) for piece in pieces])
+        ((_, entries),) = by_cell((place, self._read(piece)) for piece in pieces)
         cells = entries.column("cell")
         gone = bisect_left(range(len(cells)), True, key=lambda at: not fold.is_done(place, cells[at].as_py()))
         are_all = all(run in chosen for run in self.runs if run.place == place)
@@ -146,7 +143,8 @@ class Pieces:
         self._remove(pieces)
         self.runs = [run for run in self.runs if run not in chosen]
         if merged.num_rows:
-            self.runs.append(self._written(place, _ordered([merged]), is_fresh=False))
+            ((_, ordered),) = by_cell([(place, merged)])
+            self.runs.append(self._written(place, ordered, is_fresh=False))
 
     def _written(self, place: int, entries: pa.RecordBatch, is_fresh: bool) -> Run:
         """Stores entries in pieces."""
@@ -181,8 +179,3 @@ def _is_worthwhile(runs: list[Run], fold: Bucket) -> bool:
     cells = [run.cells(fold.alike_before(run.place)) for run in runs]
     spanned = max(own.stop for own in cells) - min(own.start for own in cells)
     return sum(own.stop - own.start for own in cells) >= OVERLAP * spanned
-
-
-def _ordered(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    (batch,) = pa.Table.from_batches([together(batches)]).sort_by("cell").combine_chunks().to_batches()
-    return batch
