@@ -20,7 +20,6 @@ SPARK_SETTINGS = (
     "spark.master",
     "spark.driver.memory",
     "spark.driver.defaultJavaOptions",
-    "spark.sql.streaming.checkpointFileManagerClass",
     "spark.shuffle.compress",
     "spark.sql.shuffle.partitions",
     "spark.sql.execution.arrow.maxRecordsPerBatch",
