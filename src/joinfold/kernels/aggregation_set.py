@@ -13,9 +13,9 @@ import math
 
 import numpy as np
 
-from joinfold.kernels.compiling import Doubles, Ids, Integers, kernel, readable, readable_ids
+from joinfold.kernels.compiling import Doubles, Ids, Integers, kernel, part, readable, readable_ids
 from joinfold.kernels.double_double import add_dd
-from joinfold.kernels.slabs import Slabs, append, find, remove
+from joinfold.kernels.slabs import LENGTH, Slabs, append, find, remove
 
 LARGEST = np.iinfo(np.int64).max
 
@@ -83,6 +83,12 @@ class AggregationSet:
         if sign < 0:
             slots.give_back()
 
+    def members(self) -> tuple[Ids, Ids, Integers]:
+        """All that have rows: kid, gid int32[live] and their integers int64[live, I]. Cost: O(keys + live)."""
+        positions = self.slots.live_positions()
+        kid = np.repeat(np.arange(len(self.slots.slabs), dtype=np.int32), self.slots.slabs[:, LENGTH])
+        return kid, self.slots.gids[positions], self.slots.ints[positions]
+
     def entries_of(self, kid: int) -> dict[int, tuple[list[int], list[float]]]:
         """The payload of every group of a key: integers, and double-doubles as hi, lo, hi, lo, …"""
         return {
@@ -92,6 +98,18 @@ class AggregationSet:
             )
             for position in self.slots.positions(kid)
         }
+
+
+@part
+def changed(before: int, change: int, sign: int) -> tuple[int, int]:
+    """An integer after sign times a change, and its magnitude: the largest there is where it has wrapped around."""
+    if sign > 0:
+        after = before + change
+        wrapped = (before ^ after) & (change ^ after)
+    else:
+        after = before - change
+        wrapped = (before ^ after) & (before ^ change)
+    return after, LARGEST if wrapped < 0 else max(abs(after), -(abs(after) + 1))
 
 
 @kernel
@@ -121,15 +139,8 @@ def _update(
                 return entry
             groups[0] = max(groups[0], group + 1)
         for column in range(ints.shape[1]):
-            before, change = slot_ints[position, column], ints[entry, column]
-            if sign > 0:
-                after = before + change
-                wrapped = (before ^ after) & (change ^ after)
-            else:
-                after = before - change
-                wrapped = (before ^ after) & (before ^ change)
+            after, magnitude = changed(slot_ints[position, column], ints[entry, column], sign)
             slot_ints[position, column] = after
-            magnitude = LARGEST if wrapped < 0 else max(abs(after), -(abs(after) + 1))
             largest_magnitude[column] = max(largest_magnitude[column], magnitude)
         if slot_ints[position, 0] == 0:
             remove(slabs, slot_gids, slot_ints, slot_dds, probes, usage, key, position)

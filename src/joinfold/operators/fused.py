@@ -18,9 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joinfold.errors import EvaluationError
+from joinfold.kernels import aggregation_table
 from joinfold.kernels import products as kernel
 from joinfold.kernels.aggregation_set import AggregationSet
-from joinfold.kernels.compiling import readable
+from joinfold.kernels.aggregation_table import Aggregated, AggregationTable, laid_out
+from joinfold.kernels.compiling import count_of_ids, readable
 from joinfold.operators.choice import can_fuse
 from joinfold.operators.entries import Entries
 from joinfold.operators.extremes import ExtremeStairs
@@ -41,8 +43,12 @@ class Fused:
     def __init__(self, layout: FoldLayout) -> None:
         assert can_fuse(layout)
         self.layout = layout
-        self.sets = [AggregationSet(len(side.integers) + len(side.reals), len(side.reals)) for side in layout.inputs]
+        self.sets: list[Aggregated] = [
+            AggregationSet(len(side.integers) + len(side.reals), len(side.reals)) for side in layout.inputs
+        ]
         self.totals = FusedTotals(layout)
+        self.has_tables = len(layout.inputs) == 2 and not layout.real_products and self.totals.table is None
+        self.known = [(0, 0)] * len(layout.inputs)  # how many keys and groups the entries of each have
         self.stairs = [ExtremeStairs(extreme) for extreme in layout.extremes]
         if layout.has_constant_row:
             self._add_constant_row()
@@ -64,8 +70,13 @@ class Fused:
         return held + self.totals.totals.bytes_held
 
     def expect(self, place: int, entries: Entries) -> None:
-        """Products wake up that these entries will need."""
+        """Products wake up that these entries will need, and tables get places for them."""
         self.totals.watch(place, entries.integers)
+        if self.has_tables:
+            keys, groups = self.known[place]
+            keys, groups = max(keys, count_of_ids(entries.key)), max(groups, count_of_ids(entries.group))
+            self.known[place] = keys, groups
+            self.sets[place] = laid_out(self.sets[place], keys, groups)
 
     def enter(self, place: int, entries: Entries, leaves: Integers, now: int) -> None:
         """Entries enter their window, where each stays until it leaves."""
@@ -88,7 +99,9 @@ class Fused:
         return self.totals.given
 
     def settle(self, now: int) -> None:
-        """The totals are where they are."""
+        """The totals are where they are; sets lie as it is best for what they hold now."""
+        if self.has_tables:
+            self.sets = [laid_out(held, *known) for held, known in zip(self.sets, self.known, strict=True)]
 
     def heads(self, now: int) -> list[tuple[Integers, Flags]]:
         """For each extreme the codes of all groups as they stand, and where there is one."""
@@ -122,7 +135,7 @@ class Fused:
         pairs = int(totals.ints[:, 0].max(initial=0))
         most = [int(side.largest_magnitude[0]) * side.live_entries for side in self.sets]
         if prod(most) >= WHOLE:
-            most = [int(_counts(side).sum(dtype=object)) for side in self.sets]
+            most = [int(side.members()[2][:, 0].sum(dtype=object)) for side in self.sets]
         if (
             max(int(side.largest_magnitude.max()) for side in self.sets) >= WHOLE
             or prod(most) >= WHOLE
@@ -138,7 +151,7 @@ class Fused:
         """The largest product of limbs that a combination adds to an integer, on the average over a slot."""
         each = []
         for side in self.sets:
-            integers = side.slots.ints[side.slots.live_positions()]
+            _, _, integers = side.members()
             each.append((np.abs(integers) / integers[:, :1]).max(axis=0, initial=0.0))
         products = (zip(each, product, strict=False) for product in self.layout.integer_products)
         return max(prod(float(factors[column]) for factors, column in product) for product in products)
@@ -161,15 +174,22 @@ class FusedTotals(GroupTotals):
             [[(ref.is_integer, ref.index) for ref in refs[:-1]] for refs in layout.real_products], np.int64
         ).reshape(-1, len(layout.inputs), 2)
 
-    def add(self, place: int, entries: Entries, sign: int, sets: Sequence[AggregationSet]) -> None:
+    def add(self, place: int, entries: Entries, sign: int, sets: Sequence[Aggregated]) -> None:
         """Adds the products of a delta of one input with the live windows of the others."""
         between, last = self.path[place]
         key, group, integers, reals = entries.key, entries.group, entries.integers, entries.reals
         columns, real_columns = self._factors(place, last)
+        other = sets[last]
+        if isinstance(other, AggregationTable):  # of two inputs
+            aggregation_table.add_products(
+                key, group, integers, sign, other, self.mode([place], last), columns, self.totals
+            )
+            return
         if between:
             products = np.array(self.awake, np.int64)
+            slabs = [held for held in sets if isinstance(held, AggregationSet)]  # all of them: tables are for two
             delta = multiplied(
-                entries, products, place, [(other, sets[other], other in self.grouped) for other in between]
+                entries, products, place, [(number, slabs[number], number in self.grouped) for number in between]
             )
             key, group, integers = delta.key, delta.group, delta.integers
             columns = np.stack([delta.columns, products[:, last]], axis=1)
@@ -179,7 +199,7 @@ class FusedTotals(GroupTotals):
             integers,
             reals,
             sign,
-            sets[last],
+            other,
             self.mode([place, *between], last),
             self.table,
             columns,
@@ -262,7 +282,3 @@ class FusedTotals(GroupTotals):
         self.totals = grown
         self.awake.append(product)
         self.factors.clear()
-
-
-def _counts(side: AggregationSet) -> Integers:
-    return np.asarray(side.slots.ints[side.slots.live_positions(), 0])
