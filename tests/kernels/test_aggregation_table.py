@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from joinfold.kernels import aggregation_table, products
 from joinfold.kernels.aggregation_set import LARGEST, AggregationSet
-from joinfold.kernels.aggregation_table import Aggregated, AggregationTable, laid_out
+from joinfold.kernels.aggregation_table import LONGEST, Aggregated, AggregationTable, laid_out
 
 KEYS, GROUPS = 20, 8
 MODES = [products.OF_SLOT, products.OF_DELTA, products.OF_ALL]
@@ -67,7 +67,7 @@ def test_a_table_is_where_places_are_in_use_and_grows_with_ids() -> None:
     dense = laid_out(held, 4, 9)
     assert isinstance(dense, AggregationTable) and dense.bytes_held == 4 * 9 * 8
     wider = laid_out(dense, 5, 12)
-    assert isinstance(wider, AggregationTable) and wider.ints.shape == (6, 1, 12) and members(wider) == members(held)
+    assert isinstance(wider, AggregationTable) and wider.ints.shape == (6, 1, 13) and members(wider) == members(held)
     back = laid_out(wider, 9, 11)
     assert isinstance(back, AggregationSet) and members(back) == members(held)
 
@@ -91,6 +91,17 @@ def test_products_with_a_table_are_those_with_a_set(
     assert not ours.ints[groups:].any() and not theirs.ints[groups:].any()
     changed = theirs.ints.any(axis=1)
     assert ours.touched[: len(changed)][changed].all()
+
+
+def test_rows_of_a_table_are_not_long() -> None:
+    """An entry costs as much as the row of its key is long, although the key may have few of the groups."""
+    held: Aggregated = AggregationSet(1, 0)
+    groups = np.arange(LONGEST, dtype=np.int32)
+    held.update(np.zeros_like(groups), groups, np.ones((LONGEST, 1), np.int64), np.zeros((LONGEST, 0)), 1)
+    assert isinstance(laid_out(held, 1, LONGEST + 1), AggregationSet)
+    table = laid_out(held, 1, LONGEST)
+    assert isinstance(table, AggregationTable)
+    assert isinstance(laid_out(table, 1, LONGEST + 1), AggregationSet)
 
 
 def test_ids_without_a_place_are_our_mistake() -> None:

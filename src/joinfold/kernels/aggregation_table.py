@@ -6,7 +6,8 @@ with a whole row, which processors do many places at a time::
     key 0    count  │ 2 │ 0 │ 1 │ 1 │      key 1    count  │ 0 │ 0 │ 4 │ 0 │      groups 0 to 3
              sum    │ 7 │ 0 │ 9 │ 5 │               sum    │ 0 │ 0 │ 3 │ 0 │
 
-That is quicker, and takes no more memory, while a good part of the places is in use. There are no double-doubles.
+That is quicker while a good part of the places is in use, and then takes about the same memory. A key that has few of
+the groups costs as much as one that has all, so rows are not long. There are no double-doubles.
 """
 
 import numpy as np
@@ -18,6 +19,7 @@ from joinfold.kernels.products import OF_ALL, OF_DELTA, OF_SLOT, Totals
 FULL = 3  # places for each that is in use, from which on a table is worthwhile
 EMPTY = 8  # and with more than which it is no longer,
 SMALL = 64  # unless it has no more places than these
+LONGEST = 512  # places in a row
 
 
 class AggregationTable:
@@ -39,11 +41,10 @@ class AggregationTable:
         return self.ints.nbytes
 
     def cover(self, keys: int, groups: int) -> None:
-        """Have places for so many keys and groups. Cost: O(1), or O(places) where they have grown."""
+        """Have places for so many keys and groups. Cost: O(1), seldom O(places): both grow by half at least."""
         rows, columns, width = self.ints.shape
         if keys > rows or groups > width:
-            rows_wanted = max(keys, rows + rows // 2) if keys > rows else rows
-            grown = np.zeros((rows_wanted, columns, max(groups, width)), np.int64)
+            grown = np.zeros((_grown(rows, keys), columns, _grown(width, groups)), np.int64)
             grown[:rows, :, :width] = self.ints
             self.ints = grown
 
@@ -61,18 +62,24 @@ class AggregationTable:
         return kid.astype(np.int32), gid.astype(np.int32), self.ints[kid, :, gid]
 
 
+def _grown(size: int, wanted: int) -> int:
+    return max(wanted, size + size // 2) if wanted > size else size
+
+
 Aggregated = AggregationSet | AggregationTable
 
 
 def laid_out(held: Aggregated, keys: int, groups: int) -> Aggregated:
-    """The same, for so many keys and groups, as a table if a good part of its places is in use. Cost: O(1), seldom
-    O(places): what is in use has to change by more than half before it moves back."""
+    """The same, for so many keys and groups, as a table if a good part of its places is in use.
+
+    Cost: O(1), seldom O(places): more than half of what is in use has to change before it moves back.
+    """
     places, live = keys * groups, held.live_entries
     if isinstance(held, AggregationSet):
-        if not 0 < places <= FULL * live:
+        if not 0 < places <= FULL * live or groups > LONGEST:
             return held
         return _moved(held, AggregationTable(held.slots.ints.shape[1], keys, groups))
-    if places > max(SMALL, EMPTY * live):
+    if places > max(SMALL, EMPTY * live) or groups > LONGEST:
         return _moved(held, AggregationSet(held.ints.shape[1], 0))
     held.cover(keys, groups)
     return held

@@ -12,7 +12,7 @@ Where b was there until 7 already, what a loses before 7 has been charged: only 
 
 import numpy as np
 
-from joinfold.kernels.compiling import Ids, Integers, kernel, part, readable, readable_ids
+from joinfold.kernels.compiling import Ids, Integers, count_of_ids, kernel, part, readable, readable_ids
 from joinfold.kernels.identity import IdTable, id_of
 from joinfold.kernels.products import OF_ALL, OF_DELTA, OF_DELTA_AND_SLOT, OF_SLOT, OF_SLOT_AND_DELTA, pair_of
 from joinfold.kernels.slabs import LENGTH, START, Slabs, find
@@ -75,7 +75,7 @@ def _charge(
     assert mode in (OF_DELTA, OF_SLOT, OF_ALL) or (paired and pairs is not None)
     kid, gid, leave = readable_ids(kid), readable_ids(gid), readable(leave, np.int64)
     table = pairs if pairs is not None else IdTable(1)
-    delta_groups = int(gid.max(initial=-1)) + 1
+    delta_groups = count_of_ids(gid)
     groups.cover({OF_DELTA: delta_groups, OF_SLOT: slot_groups, OF_ALL: 1}.get(mode, len(table)))
     longest = slots.longest if paired else 0
     done = 0

@@ -42,7 +42,7 @@ def part(function: Function) -> Function:
 
 
 def readable(values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:
-    """A contiguous, read-only view of the values; a copy only where layout or type are not those of a kernel."""
+    """The values, contiguous and read-only: themselves, a view, or a copy where layout or type are not a kernel's."""
     if isinstance(values, np.ndarray) and values.dtype == dtype:
         flags = values.flags
         if flags.c_contiguous and not flags.writeable:

@@ -54,11 +54,12 @@ def _as_numbers(codes: Integers) -> tuple[Integers, int]:
         return np.zeros((1, 0), np.int64), 0
     lowest = codes.min(axis=1)
     spans = [high - low + 1 for low, high in zip(lowest.tolist(), codes.max(axis=1).tolist(), strict=True)]
-    if prod(spans) >= 2**63:
-        return codes, prod(spans)
+    limit = prod(spans)
+    if limit >= 2**63:
+        return codes, limit
     numbers = np.empty((1, rows), np.int64)
     _combine(codes, lowest, np.array(spans, np.int64), numbers)
-    return readable(numbers, np.int64), prod(spans)
+    return readable(numbers, np.int64), limit
 
 
 def sum_ints(entry_of_row: Integers, entries: int, values: Integers) -> Integers:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from joinfold.kernels.compiling import Bytes, Doubles, Ids, Integers, readable, readable_ids
+from joinfold.kernels.compiling import Bytes, Doubles, Ids, Integers, count_of_ids, readable, readable_ids
 from joinfold.kernels.identity import packed
 from joinfold.kernels.range_sums import RangeSums, sum_ranges
 from joinfold.kernels.segment_trees import (
@@ -79,7 +79,7 @@ class OrderStatistics:
         Cost: O(log n) for each, and O(n) if one of the places is new.
         """
         kid, gid, code = readable_ids(kid), readable_ids(gid), readable(code, np.int64)
-        self.groups = max(self.groups, int(gid.max(initial=-1)) + 1)
+        self.groups = max(self.groups, count_of_ids(gid))
         leaves = self._find(kid, gid, code)[1]
         self._waiting[leaves[leaves >= 0]] = 1
         is_new = leaves < 0

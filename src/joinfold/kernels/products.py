@@ -65,7 +65,7 @@ class Totals:
 
     @property
     def touched(self) -> Bytes:
-        """1 for each group that a product was added to since the last ``take_touched``, uint8[groups]."""
+        """1 for each group that may have changed since the last ``take_touched``, uint8[groups]."""
         return self.room_touched[: self.groups]
 
     @property

@@ -10,7 +10,7 @@ window; nothing is ever taken back.
 
 import numpy as np
 
-from joinfold.kernels.compiling import Booleans, Doubles, Ids, Integers, kernel, readable, readable_ids
+from joinfold.kernels.compiling import Booleans, Doubles, Ids, Integers, count_of_ids, kernel, readable, readable_ids
 from joinfold.kernels.slabs import LENGTH, START, Slabs, append, find, remove
 from joinfold.kernels.steps import BLOCK, COLUMNS, GONE, STEPS, StepPool, drop, insert_step
 
@@ -46,7 +46,7 @@ class StairSet:
         kid, gid = readable_ids(kid), readable_ids(gid)
         leave, code = readable(leave, np.int64), readable(code, np.int64)
         slots.cover_keys(kid)
-        self.groups = max(self.groups, int(gid.max(initial=-1)) + 1)
+        self.groups = max(self.groups, count_of_ids(gid))
         done = 0
         while True:
             stopped = _insert_elements(
@@ -123,7 +123,7 @@ class LatestLeave:
         slots = self.slots
         kid, gid, leave = readable_ids(kid), readable_ids(gid), readable(leave, np.int64)
         slots.cover_keys(kid)
-        self.groups = max(self.groups, int(gid.max(initial=-1)) + 1)
+        self.groups = max(self.groups, count_of_ids(gid))
         done = 0
         while True:
             done = _insert_leaves(

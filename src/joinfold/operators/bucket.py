@@ -116,7 +116,7 @@ class Bucket(ABC):
     def absorb(self, blobs: Iterable[bytes]) -> list[tuple[int, pa.RecordBatch]]:
         """Takes in a micro-batch; gives back the entries that were in time, which are the new durable state.
 
-        They are in the order of their cells, in one batch for each input.
+        They are in the order of their cells, usually in one batch for each input.
         """
         watermark = self.watermark
         decoded = [decode(blob) for blob in blobs]

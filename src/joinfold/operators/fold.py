@@ -302,7 +302,7 @@ class Fold(Bucket):
                 self._add_entries(place, rows.filter(pa.array(known)))
 
     def _leaves(self, stream: int, cells: Integers, instant: int) -> Integers:
-        """When the cells of entries leave that enter at an instant; reckoned once where they are of one cell."""
+        """When the cells of entries leave that enter at an instant."""
         ids, timeline = self._by_number(), self.layout.timeline
         if ids is not None:
             return ids.leave(stream, cells, instant)

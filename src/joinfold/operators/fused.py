@@ -38,7 +38,7 @@ EXACT = 2.0**100
 
 
 class Fused:
-    """All windows as aggregation sets, and what their combinations come to."""
+    """All windows as aggregation sets, some of which are tables, and what their combinations come to."""
 
     def __init__(self, layout: FoldLayout) -> None:
         assert can_fuse(layout)
@@ -47,7 +47,11 @@ class Fused:
             AggregationSet(len(side.integers) + len(side.reals), len(side.reals)) for side in layout.inputs
         ]
         self.totals = FusedTotals(layout)
-        self.has_tables = len(layout.inputs) == 2 and not layout.real_products and self.totals.table is None
+        self.has_tables = (
+            len(layout.inputs) == 2
+            and not (layout.has_constant_row or layout.real_products)
+            and len(self.totals.grouped) < 2
+        )
         self.known = [(0, 0)] * len(layout.inputs)  # how many keys and groups the entries of each have
         self.stairs = [ExtremeStairs(extreme) for extreme in layout.extremes]
         if layout.has_constant_row:
@@ -74,7 +78,8 @@ class Fused:
         self.totals.watch(place, entries.integers)
         if self.has_tables:
             keys, groups = self.known[place]
-            keys, groups = max(keys, count_of_ids(entries.key)), max(groups, count_of_ids(entries.group))
+            keys = max(keys, count_of_ids(readable(entries.key, np.int32)))
+            groups = max(groups, count_of_ids(readable(entries.group, np.int32)))
             self.known[place] = keys, groups
             self.sets[place] = laid_out(self.sets[place], keys, groups)
 

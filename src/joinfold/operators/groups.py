@@ -133,7 +133,10 @@ class GroupTotals:
             return not bool((np.isfinite(turnover) & (least >= WORN * turnover)).all())
 
     def settle(self) -> None:
-        """Makes sums exactly zero where no combination, or none that is not zero, is left; integers become so."""
+        """Makes floating sums exactly zero where no combination is left, or none that is not zero.
+
+        Of a view it also remembers which groups may have changed.
+        """
         if not (self.layout.is_view or self.layout.real_products):
             return
         touched = self.totals.take_touched()

@@ -44,7 +44,10 @@ def together(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """The rows of all parts; a column of NULLs goes with any type."""
     tables = [pa.Table.from_batches([part]) for part in parts]
     table = pa.concat_tables(tables, promote_options="default").combine_chunks()
-    return table.to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist([], schema=table.schema)
+    if not table.num_rows:
+        return pa.RecordBatch.from_pylist([], schema=table.schema)
+    (whole,) = table.to_batches()  # they would be several if a column of texts had more than 2 GiB
+    return whole
 
 
 def _added(layout: FoldLayout, noted: pa.RecordBatch, entry_of_row: NDArray[np.int64], entries: int) -> Totals:

@@ -1,9 +1,9 @@
 """The order of rows of one stream: by time, then by the values that the query reads, NULL first and NaN last.
 
-Entries are in the order of their cells.
+Entries, which come in many blobs, are put together in the order of their cells.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,8 @@ from joinfold.operators.entries import Integers
 from joinfold.operators.merge import together
 from joinfold.operators.values import identity_codes, order_codes
 
+MOST_BYTES = 2**30  # of a batch: a column of texts has no more than 2 GiB
+
 
 def cells_of(batch: pa.RecordBatch) -> Integers:
     """The cells of stored entries."""
@@ -20,14 +22,17 @@ def cells_of(batch: pa.RecordBatch) -> Integers:
 
 
 def by_cell(batches: Iterable[tuple[int, pa.RecordBatch]]) -> list[tuple[int, pa.RecordBatch]]:
-    """Entries of inputs in one batch for each, in the order of their cells; sorted only where they do not come so."""
-    by_place: dict[int, list[pa.RecordBatch]] = {}
+    """Entries of inputs, each in one batch in the order of its cells, or a few where they are very large."""
+    parts: dict[tuple[int, int], list[pa.RecordBatch]] = {}
+    size_bytes: dict[int, int] = {}
     for place, batch in batches:
-        by_place.setdefault(place, []).append(batch)
-    return [(place, _by_cell(own)) for place, own in sorted(by_place.items())]
+        size_bytes[place] = size_bytes.get(place, 0) + batch.nbytes
+        parts.setdefault((place, size_bytes[place] // MOST_BYTES), []).append(batch)
+    return [(place, in_cell_order(own)) for (place, _), own in sorted(parts.items(), key=lambda item: item[0])]
 
 
-def _by_cell(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+def in_cell_order(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Entries of one input as one batch in the order of their cells; sorted only where they do not come so."""
     occupied = [batch for batch in batches if batch.num_rows]
     batch = together(sorted(occupied, key=lambda own: own.column("cell")[0].as_py()) or batches)
     cells = cells_of(batch)

@@ -22,7 +22,7 @@ import pyarrow as pa
 from joinfold.errors import EvaluationError
 from joinfold.operators.bucket import Bucket
 from joinfold.operators.codec import decode, encode
-from joinfold.operators.ordering import by_cell
+from joinfold.operators.ordering import by_cell, in_cell_order
 
 ENTRIES_PER_PIECE = 65_536
 FRESH_RUNS = 8
@@ -135,7 +135,7 @@ class Pieces:
     def _merge(self, chosen: list[Run], fold: Bucket) -> None:
         """One run in the place of several; what has left its window is dropped on the way."""
         place, pieces = chosen[0].place, [piece for run in chosen for piece in run.pieces]
-        ((_, entries),) = by_cell((place, self._read(piece)) for piece in pieces)
+        entries = in_cell_order([self._read(piece) for piece in pieces])
         cells = entries.column("cell")
         gone = bisect_left(range(len(cells)), True, key=lambda at: not fold.is_done(place, cells[at].as_py()))
         are_all = all(run in chosen for run in self.runs if run.place == place)
@@ -143,8 +143,7 @@ class Pieces:
         self._remove(pieces)
         self.runs = [run for run in self.runs if run not in chosen]
         if merged.num_rows:
-            ((_, ordered),) = by_cell([(place, merged)])
-            self.runs.append(self._written(place, ordered, is_fresh=False))
+            self.runs.append(self._written(place, in_cell_order([merged]), is_fresh=False))
 
     def _written(self, place: int, entries: pa.RecordBatch, is_fresh: bool) -> Run:
         """Stores entries in pieces."""
