@@ -3,7 +3,8 @@
 An entry that enters or leaves is multiplied with the payloads of the other input's (key, group) slots as they are
 found: nothing is kept of the combinations. With more inputs it is multiplied with all but one of them first, which have
 one slot for a key unless they are grouped: an entry costs what the inputs are and the groups that it touches, whatever
-the number of combinations. Extremes of two inputs are charged until their first member leaves (TC).
+the number of combinations. Extremes of two inputs are charged until their first member leaves (TC). Sets of two inputs
+may be tables (see ``kernels.aggregation_table``): which of them are is looked at anew at every instant.
 
 Most products need not be computed. A column that has been zero so far (the upper limbs of small numbers, counts of
 NaN) makes its products zero; one that has equalled the count so far (the number of non-NULLs where there are no NULLs)
