@@ -1,6 +1,5 @@
 """What a handle makes of Spark's reports."""
 
-import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,7 +7,7 @@ import pytest
 from pyspark.sql import Row
 
 from joinfold import Session
-from joinfold.runtime.handle import FIGURES, METRICS, REMEMBERED, REPORT, Handle
+from joinfold.runtime.handle import FIGURES, METRICS, REMEMBERED, Handle
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 SECOND_US = 1_000_000
@@ -42,7 +41,7 @@ class Reports:
             "change": None,
             **metrics,
         }
-        observed = {METRICS + "run": Row(**{REPORT: [json.dumps(facts)]})} if metrics else {}
+        observed = {METRICS + "run": Row(**facts)} if metrics else {}
         step = {"batchId": batch, "timestamp": timestamp, "durationMs": {"triggerExecution": 2000}}
         self.recentReports.append(step | {"observedMetrics": observed})
 

@@ -1,20 +1,18 @@
 """A running query: what it has read, answered and kept, and, when it is silent, why and since when.
 
-FOLD counts for itself and sends its numbers beside its answers, as one text per bucket: Spark plans every micro-batch
-anew, and a metric for each number would make that slow. Spark observes the texts and hands them over with the report of
-every micro-batch; when nothing comes it reports too, without numbers.
+FOLD counts for itself and sends its numbers beside its answers, one row per bucket. Spark observes them and hands them
+over with the report of every micro-batch; when nothing comes it reports too, without numbers.
 """
 
-import json
 import logging
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -27,9 +25,11 @@ _log = logging.getLogger(__name__)
 
 METRICS = "joinfold "  # and the name of the run and of the fold: queries over queries are watched apart
 REMEMBERED = 1000
-REPORT = "report"  # a column that one row of each bucket has
-_OF_BUCKETS = ("entries", "state_bytes", "late_", "read_")  # each bucket has its own; of the rest they know the same
-_OF_FOLDS = ("entries", "cells", "state_bytes", "late_")  # and so with folds
+_ADDED = ("entries", "cells", "state_bytes", "late_")  # each fold has its own; of the rest they know the same
+METRIC_COLUMNS = (
+    "watermark long, instants long, entries long, cells long, state_bytes long, late array<long>, seen array<long>, "
+    "read array<long>, figures array<double>, plan string, change string"
+)
 FIGURES = ("rate", "passes", "keys", "groups", "skew", "disorder")  # of each stream, as FOLD has measured them
 
 
@@ -77,28 +77,24 @@ class Progress:
     plan_change: str | None = None
 
 
-def observed(noted: DataFrame, run: str) -> DataFrame:
-    """FOLD's answers with the reports of its buckets watched."""
-    watched = noted.observe(METRICS + run, f.collect_list(REPORT).alias(REPORT))
-    return watched.where("blob IS NOT NULL").select("fold", "bucket", "blob")
-
-
-def told(observed_rows: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """What folds tell of a micro-batch, under the names that they are watched by; nothing where no row came."""
-    return {
-        name: _together([json.loads(report) for report in row[REPORT]], _OF_BUCKETS)
-        for name, row in observed_rows.items()
-        if name.startswith(METRICS)
-    }
-
-
-def _together(parts: Sequence[dict[str, Any]], added: tuple[str, ...]) -> dict[str, Any]:
-    """Numbers that are added, and of the others the largest; None where nobody has one."""
-    together = {}
-    for name in parts[0] if parts else ():
-        numbers = [part[name] for part in parts if part[name] is not None]
-        together[name] = None if not numbers else sum(numbers) if name.startswith(added) else max(numbers)
-    return together
+def observed(noted: DataFrame, streams: int, run: str) -> DataFrame:
+    """FOLD's answers with its metrics watched: one row of each bucket carries them."""
+    watched: list[Column] = [
+        f.max("watermark").alias("watermark"),
+        f.max("instants").alias("instants"),
+        f.sum("entries").alias("entries"),
+        f.max("cells").alias("cells"),
+        f.sum("state_bytes").alias("state_bytes"),
+        f.max("plan").alias("plan"),
+        f.max("change").alias("change"),
+    ]
+    for place in range(streams):
+        watched.append(f.sum(f.col("late")[place]).alias(f"late_{place}"))
+        watched.append(f.max(f.col("seen")[place]).alias(f"seen_{place}"))
+        watched.append(f.sum(f.col("read")[place]).alias(f"read_{place}"))
+        for number, name in enumerate(FIGURES):
+            watched.append(f.max(f.col("figures")[place * len(FIGURES) + number]).alias(f"{name}_{place}"))
+    return noted.observe(METRICS + run, *watched).where("blob IS NOT NULL").select("fold", "bucket", "blob")
 
 
 class Handle:
@@ -179,12 +175,18 @@ def _stamp(step: Mapping[str, Any]) -> tuple[int, str]:
 
 def _metrics(step: Mapping[str, Any]) -> dict[str, Any]:
     """The numbers of all folds together; none where no row came."""
-    by_name = told(step.get("observedMetrics", {}))
-    if not by_name:
+    observed_rows = {name: row for name, row in step.get("observedMetrics", {}).items() if name.startswith(METRICS)}
+    if not observed_rows:
         return {}
-    run = next(iter(by_name)).rpartition("-")[0]
-    folds = [metrics for name, metrics in by_name.items() if name.rpartition("-")[0] == run]
-    return _together(folds, _OF_FOLDS) if all(folds) else {}
+    run = next(iter(observed_rows)).rpartition("-")[0]
+    folds = [row.asDict() for name, row in observed_rows.items() if name.rpartition("-")[0] == run]
+    if any(metrics.get("instants") is None for metrics in folds):
+        return {}
+    together = {}
+    for name in folds[0]:
+        numbers = [metrics[name] for metrics in folds if metrics[name] is not None]
+        together[name] = None if not numbers else sum(numbers) if name.startswith(_ADDED) else max(numbers)
+    return together
 
 
 def _progress(

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
-from joinfold.runtime.handle import told
+from joinfold.runtime.handle import METRICS
 
 POLL_SECONDS = 0.05
 PATIENCE_SECONDS = 120.0
@@ -112,4 +112,5 @@ def _state_bytes(step: StreamingQueryProgress) -> int:
 
 def _told(step: StreamingQueryProgress, name: str) -> list[Any]:
     """What joinfold's folds have told of themselves."""
-    return [metrics[name] for metrics in told(step.observedMetrics).values() if metrics]
+    told = [row.asDict().get(name) for run, row in step.observedMetrics.items() if run.startswith(METRICS)]
+    return [value for value in told if value is not None]

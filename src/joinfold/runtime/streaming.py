@@ -5,7 +5,6 @@ state variable, in every task. What is made from them is kept warm between micro
 that it belongs to.
 """
 
-import json
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -21,13 +20,13 @@ from joinfold.operators.bucket import Bucket, Moment
 from joinfold.operators.codec import decode, encode
 from joinfold.operators.timeline import Clock, Occupancy
 from joinfold.runtime.blobs import BLOBS, Addressed
-from joinfold.runtime.handle import FIGURES, REPORT, observed
+from joinfold.runtime.handle import FIGURES, METRIC_COLUMNS, observed
 from joinfold.runtime.pieces import Pieces
 from joinfold.runtime.stages import FoldStage
 from joinfold.runtime.warm import WarmFolds, shared_folder
 from joinfold.runtime.workers import settle
 
-ROWS = f"{BLOBS}, {REPORT} string"
+ROWS = f"{BLOBS}, {METRIC_COLUMNS}"
 
 _warm = WarmFolds(shared_folder())
 
@@ -46,7 +45,7 @@ class FoldProcessor(StatefulProcessor):
         rows = grouped.transformWithStateInPandas(
             statefulProcessor=processor, outputStructType=ROWS, outputMode="Append", timeMode="None"
         )
-        return observed(rows, processor.run)
+        return observed(rows, stage.layout.streams, processor.run)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Opens the state."""
@@ -69,8 +68,7 @@ class FoldProcessor(StatefulProcessor):
         facts = {"token": uuid.uuid4().hex, "identity": self.stage.identity, **pieces.facts()}
         self.kept.updateValue(_MOMENT, (encode(_NO_ROWS, facts | _moment_facts(fold.moment)),))
         _warm.keep(f"{self.run}-{bucket}", facts["token"], fold)
-        report = _report(fold, len(answered.numbers), pieces.size_bytes, self.stage.title(fold), change)
-        yield _rows(noted, report)
+        yield _rows(noted, fold, len(answered.numbers), pieces.size_bytes, self.stage.title(fold), change)
 
     def close(self) -> None:
         """Nothing to close: the state is Spark's."""
@@ -95,30 +93,34 @@ class FoldProcessor(StatefulProcessor):
         return pieces, fold
 
 
-def _rows(noted: list[Addressed], report: dict[str, Any]) -> pd.DataFrame:
-    """The noted answers, and one more row with the bucket's report."""
-    rows = [*((*addressed, None) for addressed in noted), (-1, 0, None, json.dumps(report))]
-    return pd.DataFrame(rows, columns=["fold", "bucket", "blob", REPORT], dtype=object)
-
-
-def _report(fold: Bucket, instants: int, state_bytes: int, title: str | None, change: str | None) -> dict[str, Any]:
-    """What a bucket tells of itself; the first one also what all of them know."""
-    report: dict[str, Any] = {
+def _rows(
+    noted: list[Addressed], fold: Bucket, instants: int, state_bytes: int, title: str | None, change: str | None
+) -> pd.DataFrame:
+    """The noted answers, and one more row with the bucket's metrics."""
+    moment = fold.moment
+    metrics = {
         "watermark": fold.watermark,
         "instants": instants,
         "entries": fold.entries_held,
         "cells": fold.cells_held,
         "state_bytes": state_bytes,
+        "late": moment.late,
+        "seen": moment.clock.largest,
+        "read": fold.rows_read if fold.is_first else [0] * fold.layout.streams,  # every bucket knows them; one says so
+        "figures": _figures(fold) if fold.is_first else None,
         "plan": title if fold.is_first else None,
         "change": change,
     }
-    for stream in range(fold.layout.streams):
-        figures = fold.observed.figures(stream) if fold.is_first else None
-        report[f"late_{stream}"] = fold.moment.late[stream]
-        report[f"seen_{stream}"] = fold.moment.clock.largest[stream]
-        report[f"read_{stream}"] = fold.rows_read[stream] if fold.is_first else 0
-        report |= {f"{name}_{stream}": None if figures is None else getattr(figures, name) for name in FIGURES}
-    return report
+    rows = [{"fold": number, "bucket": label, "blob": blob} for number, label, blob in noted]
+    rows.append({"fold": -1, "bucket": 0, **metrics})
+    columns = ["fold", "bucket", "blob", *metrics]
+    return pd.DataFrame({name: pd.Series([row.get(name) for row in rows], dtype=object) for name in columns})
+
+
+def _figures(fold: Bucket) -> list[float | None]:
+    """What is measured of each stream, one after another."""
+    measured = [fold.observed.figures(stream) for stream in range(fold.layout.streams)]
+    return [None if known is None else getattr(known, name) for known in measured for name in FIGURES]
 
 
 _MOMENT = (-1,)  # the numbers of pieces begin with 0
