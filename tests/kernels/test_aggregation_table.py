@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joinfold.kernels import aggregation_table, products
-from joinfold.kernels.aggregation_set import LARGEST, AggregationSet
+from joinfold.kernels.aggregation_set import AggregationSet
 from joinfold.kernels.aggregation_table import LONGEST, Aggregated, AggregationTable, laid_out
+from joinfold.kernels.wrapping import LARGEST
 
 KEYS, GROUPS = 20, 8
 MODES = [products.OF_SLOT, products.OF_DELTA, products.OF_ALL]

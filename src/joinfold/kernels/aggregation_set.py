@@ -13,11 +13,10 @@ import math
 
 import numpy as np
 
-from joinfold.kernels.compiling import Doubles, Ids, Integers, kernel, part, readable, readable_ids
+from joinfold.kernels.compiling import Doubles, Ids, Integers, kernel, readable, readable_ids
 from joinfold.kernels.double_double import add_dd
 from joinfold.kernels.slabs import LENGTH, Slabs, append, find, remove
-
-LARGEST = np.iinfo(np.int64).max
+from joinfold.kernels.wrapping import added
 
 
 class AggregationSet:
@@ -100,18 +99,6 @@ class AggregationSet:
         }
 
 
-@part
-def changed(before: int, change: int, sign: int) -> tuple[int, int]:
-    """An integer after sign times a change, and its magnitude: the largest there is where it has wrapped around."""
-    if sign > 0:
-        after = before + change
-        wrapped = (before ^ after) & (change ^ after)
-    else:
-        after = before - change
-        wrapped = (before ^ after) & (before ^ change)
-    return after, LARGEST if wrapped < 0 else max(abs(after), -(abs(after) + 1))
-
-
 @kernel
 def _update(
     kid: Ids,
@@ -139,8 +126,7 @@ def _update(
                 return entry
             groups[0] = max(groups[0], group + 1)
         for column in range(ints.shape[1]):
-            after, magnitude = changed(slot_ints[position, column], ints[entry, column], sign)
-            slot_ints[position, column] = after
+            slot_ints[position, column], magnitude = added(slot_ints[position, column], ints[entry, column], sign)
             largest_magnitude[column] = max(largest_magnitude[column], magnitude)
         if slot_ints[position, 0] == 0:
             remove(slabs, slot_gids, slot_ints, slot_dds, probes, usage, key, position)

@@ -12,9 +12,10 @@ the groups costs as much as one that has all, so rows are not long. There are no
 
 import numpy as np
 
-from joinfold.kernels.aggregation_set import AggregationSet, changed
+from joinfold.kernels.aggregation_set import AggregationSet
 from joinfold.kernels.compiling import Bytes, Doubles, Ids, Integers, count_of_ids, kernel, readable, readable_ids
 from joinfold.kernels.products import OF_ALL, OF_DELTA, OF_SLOT, Totals
+from joinfold.kernels.wrapping import added
 
 FULL = 3  # places for each that is in use, from which on a table is worthwhile
 EMPTY = 8  # and with more than which it is no longer,
@@ -131,8 +132,7 @@ def _update(
         key, group = kid[entry], gid[entry]
         had_rows = table[key, 0, group] != 0
         for column in range(ints.shape[1]):
-            after, magnitude = changed(table[key, column, group], ints[entry, column], sign)
-            table[key, column, group] = after
+            table[key, column, group], magnitude = added(table[key, column, group], ints[entry, column], sign)
             largest_magnitude[column] = max(largest_magnitude[column], magnitude)
         has_rows = table[key, 0, group] != 0
         live[0] += has_rows - had_rows

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from joinfold.kernels.compiling import Doubles, Ids, Integers, kernel, part
 from joinfold.kernels.double_double import add_dd
-from joinfold.kernels.segment_trees import LARGEST, first_from, first_near
+from joinfold.kernels.segment_trees import first_from, first_near
+from joinfold.kernels.wrapping import LARGEST
 
 LOW_WORD = 0xFFFFFFFF
 

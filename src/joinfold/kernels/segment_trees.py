@@ -31,13 +31,11 @@ int64[3] (leaves with rows, leaves that wait for some, doubtful sums).
 
 import math
 
-import numpy as np
-
 from joinfold.kernels.compiling import Bytes, Doubles, Ids, Integers, kernel, part
 from joinfold.kernels.double_double import add_dd, fast_two_sum, two_sum
+from joinfold.kernels.wrapping import added
 
 LIVE, WAITING, DOUBTFUL = 0, 1, 2
-LARGEST = np.iinfo(np.int64).max
 WORN = 2.0**-31  # the part of its weight by which a sum may be wrong: less than 1e-9
 
 
@@ -70,18 +68,6 @@ def first_near(values: Integers, begin: int, end: int, near: int, value: int, be
             step *= 2
         begin = max(begin, near - step + 1)
     return first_from(values, begin, end, value, beyond)
-
-
-@part
-def added(value: int, change: int, sign: int) -> tuple[int, int]:
-    """value + sign·change, which wraps around, and its magnitude, ``LARGEST`` if it did. Cost: O(1)."""
-    if sign > 0:
-        after = value + change
-        wrapped = (value ^ after) & (change ^ after)
-    else:
-        after = value - change
-        wrapped = (value ^ after) & (value ^ change)
-    return after, LARGEST if wrapped < 0 else max(abs(after), -(abs(after) + 1))
 
 
 @kernel
