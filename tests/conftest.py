@@ -32,14 +32,14 @@ SLOW = (
     "inprocess/test_clocks.py",
     "inprocess/test_following.py",
     "kernels/structures/test_structures.py",
+    "operators/state/test_chunks.py",
+    "operators/state/test_chunks_of_windows.py",
     "operators/test_arguments.py",
     "operators/test_compaction.py",
     "operators/test_numbers.py",
     "operators/test_plans.py",
     "planner/test_adapting.py",
     "planner/test_engine_laws.py",
-    "runtime/test_pieces.py",
-    "runtime/test_pieces_of_windows.py",
     "workloads/test_generated_bytes.py",
 )
 

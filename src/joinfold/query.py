@@ -15,16 +15,16 @@ from joinfold.logical.drawing import window_drawing
 from joinfold.logical.query import LogicalQuery, Source
 from joinfold.logical.sql import query_text
 from joinfold.logical.tree import query_tree
-from joinfold.operators.choice import FoldChoice
 from joinfold.planner.cost.weights import usual_weights
 from joinfold.planner.costs import cost_text
 from joinfold.planner.costs_page import cost_page
 from joinfold.planner.declaring import Declared, with_declared
+from joinfold.planner.drafting import draft
 from joinfold.planner.estimating import Setting, estimate
 from joinfold.planner.explain import plan_tree
-from joinfold.planner.folding import plan_fold
-from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.forcing import Plan, refuse_inputs
+from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planning import has_rival, plan_query
 from joinfold.planner.statistics import Statistics
 from joinfold.types import Schema
 
@@ -161,10 +161,8 @@ class Query:
         if data is None:
             data = {name: self._data.rows(name) for name in self._names}
         plan = self.plan
-        columns = tuple(frame.column_bytes for frame in plan.frames)
-        setting = Setting(columns, self.statistics, usual_weights(), crossed=False)
-        expected = estimate(setting, plan.folds, plan.choices, plan.merges)
-        return analyze(plan, data, expected, self.statistics, progress)
+        setting = Setting.of(plan, self.statistics, usual_weights(), crossed=False)
+        return analyze(plan, data, estimate(setting, plan), self.statistics, progress)
 
     def start(
         self,
@@ -193,19 +191,24 @@ class Query:
         frame = partial(self._frame, plan)
         return start(plan, frame, self._data.spark, sink, checkpoint, trigger, partitions, name, options)
 
-    def _plan_for(self, checkpoint: str) -> PhysicalPlan:
+    def _plan_for(self, checkpoint: str) -> PlannedQuery:
         """The plan, or the best of those that a checkpoint can go on with: its state is that of a root."""
         from joinfold.runtime.checkpoint import recorded_roots
 
         roots = recorded_roots(self._data.spark, checkpoint)
         if roots is None or self.plan.root in roots:
             return self.plan
-        return plan_fold(self.logical, self._forced, self.statistics, roots=roots)
+        return plan_query(self._draft, self._forced, self.statistics, roots=roots)
 
     @cached_property
-    def plan(self) -> PhysicalPlan:
+    def plan(self) -> PlannedQuery:
         """How the query runs; raises `QueryError` for what no engine runs yet."""
-        return plan_fold(self.logical, self._forced, self.statistics)
+        return plan_query(self._draft, self._forced, self.statistics)
+
+    @cached_property
+    def _draft(self) -> PlannedQuery:
+        """What statistics are sampled by, and planning goes on from."""
+        return draft(self.logical)
 
     @cached_property
     def statistics(self) -> Statistics:
@@ -213,12 +216,13 @@ class Query:
 
         A plan that has no rival is not worth a job of Spark: DataFrames are left alone then.
         """
-        plan, said = plan_fold(self.logical, self._forced), Plan.wanted(self.logical.options, self._forced)
-        has_no_rival = plan.root is None and FoldChoice.usual(plan.layout).is_fused
-        known = sampled_statistics(plan, self._samples(is_free=has_no_rival or said.forces))
+        said = Plan.wanted(self.logical.options, self._forced)
+        refuse_inputs(self._draft, said)
+        is_free = said.forces or not has_rival(self._draft)
+        known = sampled_statistics(self._draft, self._samples(is_free))
         inputs = enumerate(self.logical.streams)
         declared = {place: said.declared(i.alias).over(self._data.declared(i.source.name)) for place, i in inputs}
-        return with_declared(known, plan, declared)
+        return with_declared(known, self._draft, declared)
 
     def _samples(self, is_free: bool) -> dict[str, pa.Table | pa.RecordBatch]:
         """Rows by the name of their stream or relation; without those of a stream, relations tell nothing."""
@@ -234,7 +238,7 @@ class Query:
     def _names(self) -> list[str]:
         return list(dict.fromkeys(input_.source.name for input_ in self.logical.inputs))
 
-    def _frame(self, plan: PhysicalPlan, partitions: int) -> "DataFrame":
+    def _frame(self, plan: PlannedQuery, partitions: int) -> "DataFrame":
         from joinfold.runtime.engine import run
 
         return run(plan, {name: self._data.frame(name) for name in self._names}, partitions)

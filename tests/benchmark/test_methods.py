@@ -87,7 +87,7 @@ def test_windows_are_full_in_every_slide_that_is_measured() -> None:
     counts = [row["n"] for table in course.answers for row in table.to_pylist()]
     assert counts[:4] == [50, 200, 450, 800] and set(counts[filled - 1 :]) == {800}
     assert len(counts) == filled + 3
-    assert course.machine.folds[0].entries_held == 80
+    assert course.machine.buckets[0].entries_held == 80
 
 
 def test_other_answers_are_noticed() -> None:

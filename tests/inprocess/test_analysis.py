@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 import joinfold as jf
 from joinfold.errors import QueryError, UsageError
 from joinfold.inprocess import InProcess, analysis, run_in_process
-from joinfold.inprocess.analysis import Analysis, Comparison, Stored, analyze
+from joinfold.inprocess.analysis import Analysis, Comparison, StoredEntries, analyze
 from joinfold.inprocess.bounded import steps
 from joinfold.logical.query import OnTrigger
 from joinfold.operators.codec import encode
+from joinfold.physical.stored import Stored
 from joinfold.planner.estimates import Estimate, StageEstimate
-from joinfold.planner.folding import plan_fold
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planning import plan_query
 from joinfold.reference import naive
 from joinfold.timetext import timestamp_us
 from tests.operators.runs import restored, tables_of, tuples
@@ -147,7 +148,7 @@ def test_the_state_does_not_grow_with_time(kind: str) -> None:
 def test_weighing_changes_no_answer_and_drops_nothing_that_is_needed(case: Case, size: int) -> None:
     """Buckets are made anew from what was weighed, after every step."""
     try:
-        plan = plan_fold(case.bind())
+        plan = plan_query(case.bind())
     except QueryError:
         return
     if isinstance(plan.query.emit, OnTrigger):  # its instants follow from how rows are cut, by definition
@@ -156,18 +157,18 @@ def test_weighing_changes_no_answer_and_drops_nothing_that_is_needed(case: Case,
     assert_same_answers(naive.answers(plan.query, case.data), weighed(plan, tables, size))
 
 
-def weighed(plan: PhysicalPlan, tables: dict[str, pa.Table], size: int) -> list[tuple[Any, ...]]:
+def weighed(plan: PlannedQuery, tables: dict[str, pa.Table], size: int) -> list[tuple[Any, ...]]:
     sources = {frame.input.source.name: frame.input.source for frame in plan.frames}
-    machine, stored, found = InProcess(plan), Stored(), []
+    machine, stored, found = InProcess(plan), StoredEntries(), []
     machine.feed({name: rows for name, rows in tables.items() if name not in sources})
     for step, arrival in steps(sources, tables, size):
         stored.add(machine.feed(step, arrival))
         found += tuples(machine.answer())
-        stored.weigh(machine.folds)
-        kept: list[list[tuple[int, bytes]]] = [[] for _ in machine.folds]
-        for (fold, place), batches in stored.entries.items():
-            kept[fold] += [(place, encode(batch)) for batch in batches]
-        machine.folds = [restored(fold, entries) for fold, entries in zip(machine.folds, kept, strict=True)]
+        stored.weigh(machine.buckets)
+        kept: list[list[tuple[Stored, bytes]]] = [[] for _ in machine.buckets]
+        for (number, kind), batches in stored.batches.items():
+            kept[number] += [(kind, encode(batch)) for batch in batches]
+        machine.buckets = [restored(bucket, entries) for bucket, entries in zip(machine.buckets, kept, strict=True)]
     return found + tuples(machine.answer(to_the_end=True))
 
 

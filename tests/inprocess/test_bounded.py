@@ -12,7 +12,7 @@ from joinfold import Plan, Session, UsageError
 from joinfold.errors import QueryError
 from joinfold.inprocess import InProcess, run_in_process
 from joinfold.logical.query import OnTrigger
-from joinfold.planner.folding import plan_fold
+from joinfold.planner.planning import plan_query
 from joinfold.reference import naive
 from tests.operators.runs import plan_of, tables_of, tuples
 from tests.strategies import Case, assert_same_answers, cases
@@ -28,7 +28,7 @@ JOINED = f"SELECT COUNT(*) AS n FROM a {WINDOW}, b {WINDOW} WHERE a.k = b.k"
 )
 def test_answers_do_not_depend_on_how_many_rows_are_fed_at_a_time(case: Case, size: int, by_row: bool) -> None:
     try:
-        plan = plan_fold(case.bind())
+        plan = plan_query(case.bind())
     except QueryError:
         return
     if isinstance(plan.query.emit, OnTrigger):  # its instants follow from how rows are cut, by definition

@@ -11,9 +11,9 @@ from joinfold.arrow import arrow_schema
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.errors import QueryError
 from joinfold.inprocess import InProcess, run_in_process
-from joinfold.logical.query import Input, Source
-from joinfold.planner.folding import plan_fold
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.logical.query import Input, OnTrigger, Source
+from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planning import plan_query
 from joinfold.reference import naive
 from joinfold.reference.streaming import stream
 from joinfold.types import BIGINT, TIMESTAMP
@@ -44,7 +44,7 @@ def timed_otherwise(draw: st.DrawFn, clocks: tuple[str, ...], modes: tuple[str, 
     case = draw(cases(modes=modes, inputs=(1, 3)))
     case = retimed(case, draw(st.lists(st.sampled_from(clocks), min_size=3, max_size=3)))
     try:
-        plan_fold(case.bind())
+        plan_query(case.bind())
     except QueryError:
         assume(False)
     return case
@@ -55,16 +55,16 @@ by_integers = timed_otherwise(INTEGERS)
 by_any_clock = timed_otherwise((*TIMES, *INTEGERS), ("window id", "mod"))
 
 
-def check_bounded(case: Case, rows_per_step: int | None) -> PhysicalPlan:
-    plan = plan_fold(case.bind())
+def check_bounded(case: Case, rows_per_step: int | None) -> PlannedQuery:
+    plan = plan_query(case.bind())
     found = run_in_process(plan, tables_of(plan, case.data), rows_per_step).answers
     assert found.schema == arrow_schema(plan.query.schema)
-    if rows_per_step is None or not plan.layout.timeline.on_trigger or plan.query.is_plain_join:
+    if rows_per_step is None or not isinstance(plan.query.emit, OnTrigger) or plan.query.is_plain_join:
         assert_same_answers(naive.answers(plan.query, case.data), tuples(found))
     return plan
 
 
-def check_arrivals(plan: PhysicalPlan, batches: Sequence[Data], arrivals: Sequence[int] | None) -> Answers:
+def check_arrivals(plan: PlannedQuery, batches: Sequence[Data], arrivals: Sequence[int] | None) -> Answers:
     machine, found = InProcess(plan, 2), []
     for number, batch in enumerate(batches):
         machine.feed(tables_of(plan, batch), None if arrivals is None else arrivals[number])
@@ -88,7 +88,7 @@ def test_rows_that_have_no_time_take_that_of_their_micro_batch(
     case: Case, arrivals: list[int] | None, data: st.DataObject
 ) -> None:
     """Also where a clock goes back: rows are late then."""
-    check_arrivals(plan_fold(case.bind()), scattered(case, data), arrivals)
+    check_arrivals(plan_query(case.bind()), scattered(case, data), arrivals)
 
 
 @given(case=by_integers, rows_per_step=steps, data=st.data())
@@ -107,13 +107,13 @@ def test_window_ids_join_streams_of_any_clocks(case: Case, rows_per_step: int | 
 
 def test_a_micro_batch_arrives_at_its_number_unless_it_is_told_another() -> None:
     plan = plan_of("SELECT COUNT(*) AS n FROM a [TUMBLE 2 MICROSECOND]", "v INT")
-    plan = plan_fold(replace(plan.query, inputs=tuple(_without_time(plan))))
+    plan = plan_query(replace(plan.query, inputs=tuple(_without_time(plan))))
     batches = [{"a": rows([1, 2])}, {"a": rows([3])}, {"a": rows([4])}, {"a": rows([5])}]
     assert check_arrivals(plan, batches, None) == [(2, 2), (4, 2)]
     assert check_arrivals(plan, batches, [10, 11, 12, 20]) == [(12, 3), (14, 1), (16, 0)]
 
 
-def _without_time(plan: PhysicalPlan) -> list[Input]:
+def _without_time(plan: PlannedQuery) -> list[Input]:
     return [replace(input_, source=replace(input_.source, time=None)) for input_ in plan.query.inputs]
 
 
@@ -125,7 +125,7 @@ def test_every_stream_has_the_edges_of_its_windows_in_its_own_clock() -> None:
     text = f"SELECT COUNT(*) AS n FROM a {window}, b {window}, c {window} WHERE a.k = b.k AND b.k = c.k"
     with pytest.raises(QueryError, match="'a' and 'b' have clocks that cannot be compared"):
         bind(parse(text), catalog)
-    plan = plan_fold(bind(parse(text + " SYNC ON WINDOW ID"), catalog))
+    plan = plan_query(bind(parse(text + " SYNC ON WINDOW ID"), catalog))
     edges = [field.type for field in plan.query.leading]
     assert edges == [BIGINT, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, TIMESTAMP, TIMESTAMP]
     one = {"k": 1}

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from joinfold.arrow import arrow_schema
 from joinfold.errors import QueryError, UsageError
 from joinfold.inprocess import InProcess
-from joinfold.planner.folding import plan_fold
+from joinfold.logical.query import OnArrival
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planning import plan_query
 from joinfold.reference import naive
 from tests.operators.runs import answer, check_batches, check_stream, feed, plan_of, rows, tables_of, tuples
 from tests.operators.test_machine import RUNS, scattered
@@ -28,11 +29,11 @@ early = st.sampled_from([None, (), ("a",), ("a", "b")])
 indexes = st.sampled_from(["list", "hash", "btree", "ttree"])
 
 
-def planned(case: Case, *choices: Plan) -> PhysicalPlan | None:
+def planned(case: Case, *choices: Plan) -> PlannedQuery | None:
     """By the first choice that the query can have; None for what no engine runs yet."""
     for choice in (*choices, Plan()):
         try:
-            return plan_fold(case.bind(), choice)
+            return plan_query(case.bind(), choice)
         except QueryError:
             continue
     return None
@@ -48,7 +49,7 @@ def test_bounded_rows_are_answered_in_order_and_in_the_types_of_the_query(case: 
     answers = machine.answer(to_the_end=True)
     assert answers.schema == arrow_schema(plan.query.schema)
     found = tuples(answers)
-    when = [row[: 1 + plan.layout.on_arrival] for row in found]
+    when = [row[: 1 + isinstance(plan.query.emit, OnArrival)] for row in found]
     assert when == sorted(when)
     assert_same_answers(naive.answers(plan.query, case.data), found)
     assert machine.measures.rows == sum(len(case.data[name]) for name in {i.source.name for i in plan.query.streams})
@@ -94,8 +95,8 @@ def test_rows_of_streams_that_are_not_read_are_left_alone() -> None:
 
 
 def test_there_are_no_more_buckets_than_there_is_use_for() -> None:
-    assert len(InProcess(plan_of(f"SELECT COUNT(*) AS n FROM a {WINDOW}", SCHEMA), 3).folds) == 1
-    assert len(InProcess(plan_of(JOINED, SCHEMA), 3).folds) == 3
+    assert len(InProcess(plan_of(f"SELECT COUNT(*) AS n FROM a {WINDOW}", SCHEMA), 3).buckets) == 1
+    assert len(InProcess(plan_of(JOINED, SCHEMA), 3).buckets) == 3
 
 
 @pytest.mark.parametrize(("by_row", "entries"), [(False, 2), (True, 6)])
@@ -117,7 +118,7 @@ def test_a_query_needs_a_bucket() -> None:
 
 def touched(text: str, plan: Plan | None = None) -> list[int]:
     """How many members were touched after each of 20 micro-batches."""
-    machine, found = InProcess(plan_fold(plan_of(text, SCHEMA).query, plan)), []
+    machine, found = InProcess(plan_query(plan_of(text, SCHEMA).query, plan)), []
     for start in range(0, 60, 3):
         feed(machine, {name: rows([start, start + 1, start + 2], k=start % 2, start=start) for name in ("a", "b")})
         machine.answer()
@@ -130,8 +131,8 @@ def test_touched_members_are_not_forgotten_when_a_bucket_is_made_anew(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ordinary = touched(text, LISTS)
-    monkeypatch.setattr("joinfold.operators.live.Live.is_outgrown", lambda live, *held: True)
-    monkeypatch.setattr("joinfold.operators.pairing.MANY", 0)
+    monkeypatch.setattr("joinfold.operators.windows.live.Live.is_outgrown", lambda live, *held: True)
+    monkeypatch.setattr("joinfold.operators.stages.join_on_entry.MANY", 0)
     anew = touched(text, LISTS)
     assert ordinary[0] > 0 and ordinary == sorted(ordinary)
     assert all(more >= before for more, before in zip(anew, ordinary, strict=True)) and anew == sorted(anew)
@@ -145,7 +146,7 @@ def test_a_hash_touches_fewer_members_than_a_list() -> None:
     found = {}
     for index in ("hash", "list"):
         plan = Plan(method="tc", early=(), index={"a": index, "b": index})
-        machine = InProcess(plan_fold(plan_of(JOINED, SCHEMA).query, plan))
+        machine = InProcess(plan_query(plan_of(JOINED, SCHEMA).query, plan))
         feed(machine, {name: [{"ts": 0, "k": k, "v": 1} for k in range(50)] for name in ("a", "b")})
         assert answer(machine, to_the_end=True)[0] == (1, 50, 50)
         found[index] = machine.measures.touched
@@ -155,13 +156,13 @@ def test_a_hash_touches_fewer_members_than_a_list() -> None:
 @pytest.mark.parametrize("text", [JOINED, PAIRS, JOINED + " EMIT EVERY 2 MICROSECONDS"])
 def test_bytes_are_those_of_all_buckets_now_and_at_most(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Buckets that are made anew all the time hold less when their rows have left."""
-    monkeypatch.setattr("joinfold.operators.live.Live.is_outgrown", lambda live, *held: True)
-    monkeypatch.setattr("joinfold.operators.pairing.MANY", 0)
+    monkeypatch.setattr("joinfold.operators.windows.live.Live.is_outgrown", lambda live, *held: True)
+    monkeypatch.setattr("joinfold.operators.stages.join_on_entry.MANY", 0)
     machine, held = InProcess(plan_of(text, SCHEMA), 3), []
     for start, count in ((0, 500), (2, 3), (600, 3), (700, 3)):
         feed(machine, {name: [{"ts": start, "k": k, "v": k} for k in range(count)] for name in ("a", "b")})
         machine.answer()
-        held.append(sum(fold.bytes_held for fold in machine.folds))
+        held.append(sum(bucket.bytes_held for bucket in machine.buckets))
         assert machine.measures.bytes_held == held[-1] > 0
     assert machine.measures.most_bytes_held == max(held) > held[-1]
 

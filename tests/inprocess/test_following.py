@@ -1,5 +1,7 @@
 """Buckets that change their plans while they run: the answers never do."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from random import Random
 
@@ -10,9 +12,11 @@ from hypothesis import strategies as st
 from joinfold.errors import QueryError
 from joinfold.inprocess import InProcess
 from joinfold.operators.codec import encode
-from joinfold.operators.fold import Fold
-from joinfold.planner.folding import plan_fold
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.operators.stages.fold import Fold
+from joinfold.physical.measured import Measured
+from joinfold.physical.stored import Stored
+from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planning import plan_query
 from joinfold.reference.streaming import stream
 from tests.operators.runs import Answers, Data, answer, check_batches, feed, restored
 from tests.planner.known import unknown
@@ -52,16 +56,25 @@ def joins(inputs: tuple[int, int], most_rows: int) -> st.SearchStrategy[Case]:
     )
 
 
-def following(case: Case, seed: int) -> PhysicalPlan:
+def following(case: Case, seed: int) -> PlannedQuery:
     """A plan that changes after every micro-batch, of a query that has plans to choose from."""
     try:
         query = case.bind()
-        plan = plan_fold(query, None, unknown(len(query.streams)))
+        plan = plan_query(query, None, unknown(len(query.streams)))
     except QueryError:
         assume(False)
         raise
     assume(plan.following is not None)
     return with_any_choice(plan, seed)
+
+
+@contextmanager
+def always_asked() -> Iterator[None]:
+    """Buckets are asked after every micro-batch, whether there is anything that they have measured or not."""
+    measured = Fold.measured
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Fold, "measured", lambda bucket: measured(bucket) or Measured((), None))
+        yield
 
 
 def one_after_another(case: Case, seed: int) -> list[Data]:
@@ -77,34 +90,37 @@ def one_after_another(case: Case, seed: int) -> list[Data]:
 @given(case=joins((2, 2), 12), buckets=st.integers(1, 3), seed=SEEDS)
 def test_plans_change_and_answers_do_not(case: Case, buckets: int, seed: int) -> None:
     machine = InProcess(following(case, seed), buckets)
-    check_batches(machine, one_after_another(case, seed))
+    with always_asked():
+        check_batches(machine, one_after_another(case, seed))
     assert len(machine.changes) == BATCHES * len(machine.labels)
 
 
 @given(case=joins((3, 4), 6), buckets=st.integers(1, 2), seed=SEEDS)
 def test_nor_do_those_of_more_streams(case: Case, buckets: int, seed: int) -> None:
-    check_batches(InProcess(following(case, seed), buckets), one_after_another(case, seed))
+    with always_asked():
+        check_batches(InProcess(following(case, seed), buckets), one_after_another(case, seed))
 
 
-def answers_with_restarts(plan: PhysicalPlan, batches: list[Data], seed: int) -> Answers:
+def answers_with_restarts(plan: PlannedQuery, batches: list[Data], seed: int) -> Answers:
     """Buckets change their plans, and now and then begin anew from what is stored, with the plan of the query."""
     machine, found, draw = InProcess(plan, 2), [], Random(seed)
-    kept: list[list[tuple[int, bytes]]] = [[] for _ in machine.folds]
+    kept: list[list[tuple[Stored, bytes]]] = [[] for _ in machine.buckets]
     for batch in batches:
         for number, accepted in enumerate(feed(machine, batch)):
-            kept[number] += [(place, encode(entries)) for place, entries in accepted]
+            kept[number] += [(stored, encode(entries)) for stored, entries in accepted]
         found += answer(machine)
-        for number, fold in enumerate(machine.folds):
+        for number, bucket in enumerate(machine.buckets):
             if draw.random() < 0.4:
-                fold.choice = plan.choices[number // len(machine.labels)]
-                machine.folds[number] = restored(fold, kept[number])
+                bucket.choice = plan.choices[number // len(machine.labels)]
+                machine.buckets[number] = restored(bucket, kept[number])
     return found
 
 
 @given(case=joins((2, 2), 12), seed=SEEDS)
 def test_what_is_stored_is_the_same_whatever_the_plan_was(case: Case, seed: int) -> None:
     plan, batches = following(case, seed), one_after_another(case, seed)
-    assert_same_answers(stream(plan.query, batches).answers, answers_with_restarts(plan, batches, seed))
+    with always_asked():
+        assert_same_answers(stream(plan.query, batches).answers, answers_with_restarts(plan, batches, seed))
 
 
 # --- a stream that shifts -----------------------------------------------------------------------------------------
@@ -139,12 +155,10 @@ def test_plans_that_change_all_the_time(text: str) -> None:
 def test_each_bucket_decides_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is asked and one that is not have different plans, and their answers are put together."""
     plan = following_plan(SHIFTING)
-    machine, follow = InProcess(plan, 2), type(plan.following).follow
-    monkeypatch.setattr(
-        type(plan.following), "follow", lambda own, bucket: follow(own, bucket) if bucket.number == 0 else None
-    )
+    machine, measured = InProcess(plan, 2), Fold.measured
+    monkeypatch.setattr(Fold, "measured", lambda bucket: measured(bucket) if bucket.is_first else None)
     check_batches(machine, micro_batches(FEW_MATCHES))
-    changed, other = machine.folds
+    changed, other = machine.buckets
     assert changed.choice != plan.choice == other.choice
     assert len(machine.changes) == 1
 
@@ -164,7 +178,7 @@ def test_a_bucket_goes_on_with_the_choice_it_is_given() -> None:
     for batch in micro_batches(FEW_MATCHES):
         feed(machine, batch)
         machine.answer()
-    (bucket,) = machine.folds
+    (bucket,) = machine.buckets
     assert isinstance(bucket, Fold) and plan.decision is not None
     totals = [(other.choices[-1], _noted(bucket, other.choices[-1])) for other in plan.decision.alternatives]
     assert len(totals) > 4
@@ -174,8 +188,8 @@ def test_a_bucket_goes_on_with_the_choice_it_is_given() -> None:
 def _noted(bucket: Fold, choice: object) -> list[dict[str, object]]:
     """The groups as they stand, under a choice."""
     bucket.go_on_with(choice)  # type: ignore[arg-type]
-    assert bucket.choice is choice and bucket.moment.applied is not None
-    bucket.note(bucket.moment.applied, bucket.moment.applied)
+    assert bucket.choice is choice and bucket.position.applied is not None
+    bucket.note(bucket.position.applied, bucket.position.applied)
     noted = bucket.live.noted()
     assert noted is not None
     return sorted(noted.to_pylist(), key=str)

@@ -10,7 +10,8 @@ from hypothesis import given
 
 from joinfold.errors import EvaluationError, QueryError, UsageError
 from joinfold.inprocess.frames import frame_batch
-from joinfold.planner.folding import plan_fold
+from joinfold.physical.columns import KEEP, TIME, Role
+from joinfold.planner.planning import plan_query
 from joinfold.reference.evaluate import Context, evaluate, is_true
 from joinfold.reference.rows import from_arrow
 from tests.operators.runs import plan_of, tables_of
@@ -20,20 +21,20 @@ from tests.strategies import Case, cases
 WINDOW = "[4 MICROSECOND SLIDE 1 MICROSECOND]"
 
 
-def framed(text: str, schema: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def framed(text: str, schema: str, rows: list[dict[str, Any]], role: Role = "argument") -> list[tuple[bool, list[Any]]]:
+    """Whether each row is kept, and its columns that are for this."""
     plan = plan_of(text, schema)
-    batch = frame_batch(plan.frames[0], tables_of(plan, {"a": rows})["a"])
-    return from_arrow(pa.Table.from_batches([batch]))
-
-
-def values(row: dict[str, Any], prefix: str) -> list[Any]:
-    return [value for name, value in row.items() if name.startswith(prefix) and name != "keep"]
+    (frame, *_) = plan.frames
+    batch = frame_batch(frame, tables_of(plan, {"a": rows})["a"])
+    names = [column.name for column in frame.columns if column.role == role]
+    found = from_arrow(pa.Table.from_batches([batch]))
+    return [(row.get(KEEP, True), [row[name] for name in names]) for row in found]
 
 
 @given(case=cases(modes=RUNS, inputs=(1, 2), relations=False))
 def test_frames_are_what_the_definition_computes_row_by_row(case: Case) -> None:
     try:
-        plan = plan_fold(case.bind())
+        plan = plan_query(case.bind())
     except QueryError:
         return
     tables = tables_of(plan, case.data)
@@ -44,36 +45,36 @@ def test_frames_are_what_the_definition_computes_row_by_row(case: Case) -> None:
         for row, computed in zip(rows, found, strict=True):
             context = Context({frame.input.alias: row})
             kept = is_true(frame.keep, context)
-            assert computed["ts"] == row["ts"] and computed.get("keep", True) == kept
-            for name, expression in frame.columns:
-                there = kept or name.startswith("o")
-                expected = evaluate(expression, context.wide()) if there else None
+            assert computed[TIME] == row["ts"] and computed.get(KEEP, True) == kept
+            for column in frame.columns:
+                there = kept or column.role == "order"
+                expected = evaluate(column.expression, context.wide()) if there else None
+                own = computed[column.name]
                 if isinstance(expected, float):
-                    assert math.isclose(computed[name], expected)
+                    assert math.isclose(own, expected)
                 else:
-                    assert computed[name] == expected and type(computed[name]) is type(expected)
+                    assert own == expected and type(own) is type(expected)
 
 
 def test_what_a_filter_removes_is_not_computed() -> None:
     text = f"SELECT SUM(CAST(a.s AS INT)) AS n FROM a {WINDOW} WHERE a.s LIKE '1%'"
     found = framed(text, "s STRING", [{"ts": ts, "s": s} for ts, s in enumerate(["x", "12", None, "1", "y"])])
-    assert [row["keep"] for row in found] == [False, True, False, True, False]
-    assert [values(row, "x") for row in found] == [[None], [12], [None], [1], [None]]
+    assert found == [(False, [None]), (True, [12]), (False, [None]), (True, [1]), (False, [None])]
     with pytest.raises(EvaluationError):
         framed(text.replace(" WHERE a.s LIKE '1%'", ""), "s STRING", [{"ts": 0, "s": "x"}])
 
 
 def test_rows_that_a_filter_removes_keep_their_place_in_the_order() -> None:
     text = "SELECT COUNT(*) AS n FROM a [4 MICROSECOND] WHERE a.v > 1 EMIT ON ARRIVAL"
-    found = framed(text, "v BIGINT", [{"ts": 0, "v": v} for v in (0, 5, None)])
-    assert [values(row, "o") for row in found] == [[0], [5], [None]]
+    found = framed(text, "v BIGINT", [{"ts": 0, "v": v} for v in (0, 5, None)], "order")
+    assert found == [(False, [0]), (True, [5]), (False, [None])]
 
 
 def test_arithmetic_on_the_way_into_an_aggregate_is_wider() -> None:
     rows = [{"ts": 0, "v": 2**62, "m": Decimal(10**37)}]
     text = f"SELECT COUNT(a.m * a.m) AS n, SUM(a.v * 4) AS s, MAX(a.m * a.m - a.m * a.m) AS m FROM a {WINDOW}"
     (row,) = framed(text, "v BIGINT, m DECIMAL(38, 0)", rows)
-    assert (values(row, "c"), values(row, "x"), values(row, "e")) == ([True], [2**64], [0])
+    assert row == (True, [True, 2**64, 0])
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,11 @@ from joinfold.inprocess import relations as joining
 from joinfold.inprocess.frames import frame_batch
 from joinfold.logical.query import Source
 from joinfold.operators.codec import encode
-from joinfold.planner.folding import plan_fold
+from joinfold.physical.columns import FIRST, KEEP, MATCHES, TIME
+from joinfold.physical.stored import Stored
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planning import plan_query
 from joinfold.reference import duck, naive
 from joinfold.reference.rows import from_arrow
 from joinfold.reference.streaming import stream
@@ -33,10 +35,10 @@ WITH_RELATIONS = cases(modes=RUNS, inputs=(2, 4), most_rows=6, tables=(1, 2))
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "queries"
 
 
-def planned(case: Case, forced: Plan | None = None) -> PhysicalPlan | None:
+def planned(case: Case, forced: Plan | None = None) -> PlannedQuery | None:
     """The plan, as it is forced where that can be; None for what no engine runs yet."""
     try:
-        return plan_fold(case.bind(), forced)
+        return plan_query(case.bind(), forced)
     except QueryError:
         return None if forced is None else planned(case)
 
@@ -76,13 +78,13 @@ def test_a_bucket_made_anew_from_its_entries_goes_on_as_before(case: Case, data:
     if plan is None:
         return
     machine, batches = InProcess(plan, 2), scattered(case, data)
-    kept: list[list[tuple[int, bytes]]] = [[] for _ in machine.folds]
+    kept: list[list[tuple[Stored, bytes]]] = [[] for _ in machine.buckets]
     found: list[tuple[Any, ...]] = []
     for batch in batches:
         for number, accepted in enumerate(feed(machine, batch)):
-            kept[number] += [(place, encode(entries)) for place, entries in accepted]
+            kept[number] += [(stored, encode(entries)) for stored, entries in accepted]
         found += answer(machine)
-        machine.folds = [restored(fold, entries) for fold, entries in zip(machine.folds, kept, strict=True)]
+        machine.buckets = [restored(bucket, entries) for bucket, entries in zip(machine.buckets, kept, strict=True)]
     assert_same_answers(stream(plan.query, batches).answers, found)
 
 
@@ -116,7 +118,7 @@ DATA: dict[str, list[dict[str, Any]]] = {"s": READINGS, "p": PEOPLE, "q": PLACES
 
 
 def machine_for(text: str, buckets: int = 2) -> InProcess:
-    return InProcess(plan_fold(bind(parse(text), CATALOG)), buckets)
+    return InProcess(plan_query(bind(parse(text), CATALOG)), buckets)
 
 
 def answered(text: str, data: dict[str, list[dict[str, Any]]] = DATA) -> list[tuple[Any, ...]]:
@@ -133,8 +135,9 @@ def test_a_frame_has_every_match_and_every_row_once() -> None:
     tables = tables_of(machine.plan, DATA)
     (frame,) = machine.plan.frames
     batch = frame_batch(frame, tables["s"], joining.attached_sides(frame, tables))
-    columns = [batch.column(name).to_pylist() for name in ("keep", "first", "matches", "x0_0")]
-    assert list(zip(batch.column("ts").cast("int64").to_pylist(), *columns, strict=True)) == [
+    (summed,) = frame.columns
+    columns = [batch.column(name).to_pylist() for name in (KEEP, FIRST, MATCHES, summed.name)]
+    assert list(zip(batch.column(TIME).cast("int64").to_pylist(), *columns, strict=True)) == [
         (0, True, True, True, 10),
         (0, True, False, True, 11),
         (0, True, False, True, 11),
@@ -217,7 +220,7 @@ def test_a_late_row_is_counted_once_however_often_it_matches(emit: str) -> None:
         machine, [{"s": [{"ts": 9, "k": 1, "v": 1}], "p": PEOPLE}, {"s": [*late, {"ts": None, "k": 1, "v": 1}]}]
     )
     assert machine.late == {"s": 5}
-    assert [fold.rows_read for fold in machine.folds] == [[6]] * len(machine.folds)
+    assert [bucket.rows_read for bucket in machine.buckets] == [[6]] * len(machine.buckets)
 
 
 def test_a_relation_comes_before_the_rows_that_need_it_and_once() -> None:
@@ -246,7 +249,7 @@ def test_equal_keys_are_equal_as_numbers_are() -> None:
         "s": Source("s", read_schema("ts TIMESTAMP, d DOUBLE"), True, "ts"),
         "p": Source("p", read_schema("f FLOAT"), False),
     }
-    plan = plan_fold(bind(parse("SELECT COUNT(*) AS n FROM s [TUMBLE 9 MICROSECOND], p WHERE s.d = p.f"), catalog))
+    plan = plan_query(bind(parse("SELECT COUNT(*) AS n FROM s [TUMBLE 9 MICROSECOND], p WHERE s.d = p.f"), catalog))
     data = {
         "s": [{"ts": 0, "d": d} for d in (0.0, math.nan, None, 1.5)],
         "p": [{"f": f} for f in (-0.0, math.nan, None)],

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from joinfold import QueryError, Session
 from joinfold.inprocess.frames import frame_batch
 from joinfold.inprocess.sampling import MOST_ROWS, sampled_statistics
-from joinfold.operators.pack import aggregate, cut
-from joinfold.planner.folding import plan_fold
+from joinfold.operators.packing.entries import aggregate
+from joinfold.operators.packing.rows import timed_rows
+from joinfold.planner.planning import plan_query
 from joinfold.planner.statistics import Statistics, StreamStatistics
 from tests.operators.runs import plan_of, tables_of
 from tests.strategies import Case, cases
@@ -63,7 +64,7 @@ def test_streams_without_rows_are_as_assumed() -> None:
 @given(case=cases(inputs=(1, 3)))
 def test_whatever_is_asked_of_whatever_rows_has_statistics(case: Case) -> None:
     try:
-        plan = plan_fold(case.bind())
+        plan = plan_query(case.bind())
     except QueryError:
         return  # what no engine runs is not sampled either
     tables = tables_of(plan, case.data)
@@ -79,10 +80,10 @@ def test_entries_are_those_that_pack_makes(values: list[tuple[int, int, int]]) -
     keys, groups, numbers = (list(column) for column in zip(*values, strict=True))
     rows = table(len(values), rate=len(values), k=keys, g=groups, v=numbers)
     plan = plan_of(JOINED.replace("[1 MINUTE SLIDE 10 SECOND]", "[TUMBLE 1 MINUTE]"), SCHEMA)
-    packed = cut(plan.layout, 0, frame_batch(plan.frames[0], rows))
-    entries = aggregate(
-        plan.layout.inputs[0], packed.batch.filter(pa.array(packed.chosen)), packed.cells[packed.chosen]
-    )
+    spec = plan.pipeline.input_of(0)
+    packed = timed_rows(plan.timing, spec, frame_batch(plan.frames[0], rows))
+    chosen = packed.batch.filter(pa.array(packed.chosen))
+    entries = aggregate(spec, spec.identity, chosen, packed.cells[packed.chosen])
     found = sampled_statistics(plan, {"a": rows}).streams[0]
     assert found.passes == pytest.approx(np.mean(np.array(numbers) < 25))
     if (

@@ -14,9 +14,9 @@ from joinfold.dialect import bind, parse, read_schema
 from joinfold.errors import QueryError
 from joinfold.inprocess import InProcess
 from joinfold.logical.query import LogicalQuery, Source
-from joinfold.planner.folding import plan_fold
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planning import plan_query
 from joinfold.reference import naive
 from tests.operators.runs import Data, answer, feed
 from tests.strategies import assert_same_answers
@@ -72,11 +72,11 @@ class Combination:
         return bind(parse(self.text), {name: Source(name, schema, True, "ts", 0) for name in ("a", "b")})
 
     @property
-    def plan(self) -> PhysicalPlan | None:
+    def plan(self) -> PlannedQuery | None:
         """The plan; None where it is not defined."""
         forced = Plan(self.method, self.early, dict(zip("ab", self.structures, strict=True)))
         try:
-            return plan_fold(self.query, forced)
+            return plan_query(self.query, forced)
         except QueryError:
             return None
 

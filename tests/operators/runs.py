@@ -8,10 +8,12 @@ import pyarrow as pa
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.inprocess import InProcess
 from joinfold.logical.query import Source
-from joinfold.operators.bucket import Bucket
 from joinfold.operators.codec import decode, encode
-from joinfold.planner.folding import plan_fold
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.operators.stages.bucket import Accepted, Bucket
+from joinfold.operators.stages.opening import open_bucket
+from joinfold.physical.stored import Stored
+from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planning import plan_query
 from joinfold.reference import naive
 from joinfold.reference.rows import from_arrow, to_arrow
 from joinfold.reference.streaming import stream
@@ -22,9 +24,9 @@ Data = dict[str, list[Row]]
 Answers = list[tuple[Any, ...]]
 
 
-def plan_of(text: str, schema: str, delay_us: int = 0) -> PhysicalPlan:
+def plan_of(text: str, schema: str, delay_us: int = 0) -> PlannedQuery:
     columns = read_schema(f"ts TIMESTAMP, {schema}")
-    return plan_fold(bind(parse(text), {name: Source(name, columns, True, "ts", delay_us) for name in ("a", "b")}))
+    return plan_query(bind(parse(text), {name: Source(name, columns, True, "ts", delay_us) for name in ("a", "b")}))
 
 
 def rows(values: Iterable[Any], column: str = "v", start: int = 0, **same: Any) -> list[Row]:
@@ -32,7 +34,7 @@ def rows(values: Iterable[Any], column: str = "v", start: int = 0, **same: Any) 
     return [{"ts": start + place, **same, column: value} for place, value in enumerate(values)]
 
 
-def tables_of(plan: PhysicalPlan, data: Mapping[str, Sequence[Row]]) -> dict[str, pa.Table]:
+def tables_of(plan: PlannedQuery, data: Mapping[str, Sequence[Row]]) -> dict[str, pa.Table]:
     """The rows of the plan's streams and relations, each in the types that it has."""
     sources = {input_.source.name: input_.source for input_ in plan.query.inputs}
     return {name: to_arrow(data[name], source.schema) for name, source in sources.items() if name in data}
@@ -42,7 +44,7 @@ def tuples(table: pa.Table) -> Answers:
     return [tuple(row.values()) for row in from_arrow(table)]
 
 
-def feed(machine: InProcess, data: Mapping[str, Sequence[Row]]) -> list[list[tuple[int, pa.RecordBatch]]]:
+def feed(machine: InProcess, data: Mapping[str, Sequence[Row]]) -> list[Accepted]:
     return machine.feed(tables_of(machine.plan, data))
 
 
@@ -70,25 +72,24 @@ def check_stream(text: str, schema: str, batches: Sequence[Data], buckets: int =
     return check_batches(InProcess(plan, buckets), batches)
 
 
-def answers_when_made_anew(plan: PhysicalPlan, batches: Sequence[Data]) -> Answers:
+def answers_when_made_anew(plan: PlannedQuery, batches: Sequence[Data]) -> Answers:
     """The answers of a streaming run whose buckets are made from their stored entries after every micro-batch."""
     machine, found = InProcess(plan, 2), []
-    kept: list[list[tuple[int, bytes]]] = [[] for _ in machine.folds]
+    kept: list[list[tuple[Stored, bytes]]] = [[] for _ in machine.buckets]
     for batch in batches:
         for number, accepted in enumerate(feed(machine, batch)):
-            kept[number] += [(place, encode(entries)) for place, entries in accepted]
+            kept[number] += [(stored, encode(entries)) for stored, entries in accepted]
         found += answer(machine)
-        machine.folds = [restored(fold, entries) for fold, entries in zip(machine.folds, kept, strict=True)]
+        machine.buckets = [restored(bucket, entries) for bucket, entries in zip(machine.buckets, kept, strict=True)]
     return found
 
 
-def restored(fold: Bucket, entries: list[tuple[int, bytes]]) -> Bucket:
-    """A bucket from its stored entries and its moment."""
-    again = type(fold)(fold.layout, fold.number, fold.choice)
-    again.moment = fold.moment
-    for place, blob in entries:
-        again.add(place, decode(blob)[0])
-    again.resume()
+def restored(bucket: Bucket, entries: list[tuple[Stored, bytes]]) -> Bucket:
+    """A bucket from its stored entries and its position."""
+    again = open_bucket(bucket.stage, bucket.timing, bucket.number, bucket.choice)
+    for stored, blob in entries:
+        again.add(stored, decode(blob)[0])
+    again.resume(bucket.position)
     return again
 
 

@@ -20,9 +20,9 @@ def joined(select: str, where: str = "a.k = b.k") -> str:
 
 
 def columns_of(text: str, schema: str, place: int = 0) -> list[str]:
-    """What Spark computes of an input besides its key."""
+    """What Spark computes of an input for its aggregates."""
     frame = plan_of(text, schema).frames[place]
-    return [expression_text(expression) for name, expression in frame.columns if not name.startswith("k")]
+    return [expression_text(column.expression) for column in frame.columns if column.role == "argument"]
 
 
 # --- conditions that read no input --------------------------------------------------------------------------------

@@ -11,9 +11,9 @@ from joinfold.dialect import bind, parse, read_schema
 from joinfold.errors import QueryError
 from joinfold.inprocess import InProcess
 from joinfold.logical.query import LogicalQuery, Source
-from joinfold.planner.folding import plan_fold
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planning import plan_query
 from joinfold.reference import naive
 from joinfold.reference.streaming import stream
 from tests.operators.runs import answer, answers_when_made_anew, feed
@@ -47,16 +47,16 @@ def joined(inputs: tuple[int, int], rows: tuple[int, int]) -> st.SearchStrategy[
 trees = st.one_of(joined((3, 3), (0, 8)), joined((3, 3), (6, 10)), joined((4, 5), (3, 4))).map(closer)
 
 
-def planned(case: Case, root: int) -> PhysicalPlan:
+def planned(case: Case, root: int) -> PlannedQuery:
     """A plan with the root that is asked for, where it can have one."""
     query = case.bind()
     try:
-        plan = plan_fold(query)
+        plan = plan_query(query)
     except QueryError:
         reject()
     if plan.root is None:
         return plan
-    return plan_fold(query, Plan(root=query.inputs[root % len(query.inputs)].alias))
+    return plan_query(query, Plan(root=query.inputs[root % len(query.inputs)].alias))
 
 
 @given(case=trees, root=st.integers(0, 4), buckets=st.integers(1, 3))
@@ -146,11 +146,11 @@ def dense(draws: random.Random) -> tuple[LogicalQuery, list[dict[str, list[dict[
 def test_every_root_and_one_fold_answer_alike(draws: random.Random, buckets: int) -> None:
     query, batches = dense(draws)
     try:
-        plans = [plan_fold(query)]
+        plans = [plan_query(query)]
     except QueryError:
         reject()
-    plans += [plan_fold(query, Plan(root=input_.alias)) for input_ in query.inputs if plans[0].root]
-    plans.append(plan_fold(query, Plan(order=tuple(input_.alias for input_ in query.inputs))))
+    plans += [plan_query(query, Plan(root=input_.alias)) for input_ in query.inputs if plans[0].root]
+    plans.append(plan_query(query, Plan(order=tuple(input_.alias for input_ in query.inputs))))
     expected = stream(query, batches)
     for plan in plans:
         machine, answered = InProcess(plan, buckets), []

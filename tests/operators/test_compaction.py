@@ -8,22 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joinfold.inprocess import InProcess
-from joinfold.operators.bucket import Bucket
 from joinfold.operators.codec import encode
+from joinfold.operators.stages.bucket import Accepted, Bucket
+from joinfold.physical.columns import COUNT
+from joinfold.physical.stored import EntriesOf
 from joinfold.reference.streaming import stream
 from tests.operators.runs import Data, answer, feed, plan_of, restored
 from tests.operators.test_machine import planned, runnable, scattered
 from tests.strategies import Case, assert_same_answers
 
-Stored = list[tuple[int, pa.RecordBatch]]
 
-
-def compacted(fold: Bucket, stored: Stored) -> Stored:
-    """All that is stored of each place as one batch."""
+def compacted(bucket: Bucket, accepted: Accepted) -> Accepted:
+    """All that is stored of each kind as one batch."""
     return [
-        (place, fold.compacted(place, pa.Table.from_batches(own).combine_chunks().to_batches()[0], are_all=True))
-        for place in sorted({place for place, _ in stored})
-        if (own := [batch for mine, batch in stored if mine == place])
+        (stored, bucket.compacted(stored, pa.Table.from_batches(own).combine_chunks().to_batches()[0], are_all=True))
+        for stored in dict.fromkeys(stored for stored, _ in accepted)
+        if (own := [batch for mine, batch in accepted if mine == stored])
     ]
 
 
@@ -34,16 +34,16 @@ def test_a_bucket_made_anew_from_fewer_entries_goes_on_as_before(case: Case, dat
         return
     batches = scattered(case, data)
     machine = InProcess(plan, 2)
-    kept: list[Stored] = [[] for _ in machine.folds]
+    kept: list[Accepted] = [[] for _ in machine.buckets]
     answered: list[tuple[Any, ...]] = []
     for batch in batches:
         for number, accepted in enumerate(feed(machine, batch)):
             kept[number] += accepted
         answered += answer(machine)
-        kept = [compacted(fold, stored) for fold, stored in zip(machine.folds, kept, strict=True)]
-        machine.folds = [
-            restored(fold, [(place, encode(entries)) for place, entries in stored])
-            for fold, stored in zip(machine.folds, kept, strict=True)
+        kept = [compacted(bucket, own) for bucket, own in zip(machine.buckets, kept, strict=True)]
+        machine.buckets = [
+            restored(bucket, [(stored, encode(entries)) for stored, entries in own])
+            for bucket, own in zip(machine.buckets, kept, strict=True)
         ]
     assert_same_answers(stream(plan.query, batches).answers, answered)
 
@@ -63,16 +63,16 @@ def test_entries_that_enter_and_leave_together_become_one(windows: str, entries:
         {name: [{"ts": ts, "k": "xy"[ts % 2], "v": ts, "w": ts / 7}] for name in ("a", "b")} for ts in range(78)
     ]
     machine = InProcess(plan, 1)
-    stored: Stored = []
+    accepted: Accepted = []
     answered: list[tuple[Any, ...]] = []
     for batch in batches:
-        stored += feed(machine, batch)[0]
+        accepted += feed(machine, batch)[0]
         answered += answer(machine)
-    (fold,) = machine.folds
-    ((_, first), _) = fewer = compacted(fold, stored)
-    assert first.num_rows == entries
-    assert sum(first.column("i0").to_pylist()) == len(batches)
-    machine.folds = [restored(fold, [(place, encode(batch)) for place, batch in fewer])]
+    (bucket,) = machine.buckets
+    ((kind, first), _) = fewer = compacted(bucket, accepted)
+    assert kind == EntriesOf("a") and first.num_rows == entries
+    assert sum(first.column(COUNT).to_pylist()) == len(batches)
+    machine.buckets = [restored(bucket, [(stored, encode(batch)) for stored, batch in fewer])]
     later: Data = {name: [{"ts": 130, "k": "x", "v": -5, "w": 0.5}] for name in ("a", "b")}
     feed(machine, later)
     answered += answer(machine)

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.inprocess import InProcess
 from joinfold.logical.query import LogicalQuery, Source
-from joinfold.operators.ordering import cells_of
-from joinfold.planner.folding import plan_fold
+from joinfold.operators.batches import cells_of
+from joinfold.physical.stored import OrderOf
+from joinfold.planner.planning import plan_query
 from joinfold.reference import naive
 from joinfold.reference.streaming import stream
 from tests.operators.runs import answer, answers_when_made_anew, feed, plan_of, rows
@@ -98,7 +99,7 @@ def counted(draws: random.Random) -> tuple[LogicalQuery, Batches]:
 def test_bounded_runs_answer_as_defined(draws: random.Random, buckets: int) -> None:
     query, batches = counted(draws)
     data = {name: [row for batch in batches for row in batch[name]] for name in batches[0]}
-    machine = InProcess(plan_fold(query), buckets)
+    machine = InProcess(plan_query(query), buckets)
     feed(machine, data)
     assert_same_answers(naive.answers(query, data), answer(machine, to_the_end=True))
 
@@ -107,7 +108,7 @@ def test_bounded_runs_answer_as_defined(draws: random.Random, buckets: int) -> N
 @example(draws=random.Random(7656214), buckets=1)  # late rows of a plain join by window ids, with START
 def test_streaming_runs_answer_as_defined_and_count_late_rows(draws: random.Random, buckets: int) -> None:
     query, batches = counted(draws)
-    machine, answered = InProcess(plan_fold(query), buckets), []
+    machine, answered = InProcess(plan_query(query), buckets), []
     for batch in batches:
         feed(machine, batch)
         answered += answer(machine)
@@ -119,7 +120,7 @@ def test_streaming_runs_answer_as_defined_and_count_late_rows(draws: random.Rand
 @given(draws=st.integers(0, 2**32).map(random.Random))
 def test_buckets_made_anew_from_their_entries_go_on_as_before(draws: random.Random) -> None:
     query, batches = counted(draws)
-    made_anew = answers_when_made_anew(plan_fold(query), batches)
+    made_anew = answers_when_made_anew(plan_query(query), batches)
     assert_same_answers(stream(query, batches).answers, made_anew)
 
 
@@ -127,6 +128,7 @@ def test_only_rows_that_wait_for_their_number_are_stored() -> None:
     plan = plan_of("SELECT COUNT(*) AS n FROM a [ROWS 2], b [UNBOUNDED] WHERE a.k = b.k", "k INT", delay_us=3)
     machine = InProcess(plan)
     first = feed(machine, {"a": rows([1] * 10, "k"), "b": rows([1] * 10, "k")})
-    assert [(place, cells_of(entries).tolist()) for place, entries in first[0]] == [(0, [6, 7, 8, 9])]
+    assert [(stored, cells_of(entries).tolist()) for stored, entries in first[0]] == [(OrderOf("a"), [6, 7, 8, 9])]
     second = feed(machine, {"a": rows([1] * 5, "k", start=10), "b": rows([1] * 5, "k", start=10)})
-    assert [(place, cells_of(entries).tolist()) for place, entries in second[0]] == [(0, [11, 12, 13, 14])]
+    later = [(stored, cells_of(entries).tolist()) for stored, entries in second[0]]
+    assert later == [(OrderOf("a"), [11, 12, 13, 14])]

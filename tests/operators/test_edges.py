@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from joinfold.inprocess import InProcess
 from joinfold.operators.cells import Cells
-from joinfold.operators.chain import pack_for
-from joinfold.operators.fold import Fold
+from joinfold.operators.packing.routing import pack
+from joinfold.operators.stages.fold import Fold
 from joinfold.timetext import timestamp_text
 from tests.operators.runs import Data, answered, check, check_stream, plan_of, tuples
 
@@ -121,20 +121,21 @@ def test_a_move_costs_what_enters_and_leaves(size: int) -> None:
         before = time.process_time()
         assert machine.answer().num_rows >= 999
         spent.append(time.process_time() - before)
-    (fold,) = machine.folds
-    assert isinstance(fold, Fold) and max(len(cells) for cells in fold.cells) <= size + 1
+    (fold,) = machine.buckets
+    assert isinstance(fold, Fold) and max(len(intake.cells) for intake in fold.intakes.values()) <= size + 1
     assert min(spent) < 2.0  # 0.2 s when it was written, either way
 
 
 def test_cells_stay_in_order_however_they_come() -> None:
     plan = plan_of("SELECT COUNT(*) AS n FROM a [8 MICROSECOND SLIDE 1 MICROSECOND]", SCHEMA)
-    fold = Fold(plan.layout, 0)
+    (fold,) = InProcess(plan).buckets
+    assert isinstance(fold, Fold)
     blobs = []
     for ts in (5, -3, 9, 5, 0):
         columns = {"ts": pa.array([ts], pa.timestamp("us", tz="UTC"))}
-        blobs += [blob for _, _, blob in pack_for(plan.folds, 0, (0,), pa.RecordBatch.from_pydict(columns))]
+        blobs += [blob for _, _, blob in pack(plan.pipeline, 0, (0,), pa.RecordBatch.from_pydict(columns))]
     fold.absorb(blobs)
-    cells = fold.cells[0]
+    cells = fold.intakes[0].cells
     assert isinstance(cells, Cells) and cells.occupied.tolist() == [-3, 0, 5, 9]
     everything, some = cells.between(-3, 10), cells.between(0, 6)
     assert everything is not None and everything.cells.tolist() == [-3, 0, 5, 5, 9] and cells.held == 5

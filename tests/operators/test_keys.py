@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from joinfold.inprocess import InProcess
 from joinfold.inprocess.frames import frame_batch
-from joinfold.operators.fold import Fold
 from joinfold.operators.identities import RowIds
-from joinfold.operators.layout import FoldLayout
+from joinfold.operators.stages.fold import Fold
 from joinfold.operators.values import identity_codes, in_utc, stable_hash
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.physical.plan import Pipeline
+from joinfold.planner.plan import PlannedQuery
 from tests.operators.runs import Data, answer, check, check_stream, feed, plan_of, tables_of
 
 WINDOW = "[20 MICROSECOND SLIDE 3 MICROSECOND]"
@@ -83,7 +83,7 @@ def test_keys_of_several_columns_with_nulls_in_each() -> None:
 def test_a_hash_is_the_same_in_every_batch(type_: str) -> None:
     """It decides the bucket, so −0.0 and 0.0, and values in other batches, must agree; NULL is a group too."""
     plan = keyed(type_)
-    columns = [frame_batch(plan.frames[0], tables_of(plan, data_of(type_))["a"]).column("k0_0")]
+    columns = [frame_batch(plan.frames[0], tables_of(plan, data_of(type_))["a"]).column(plan.body.inputs[0].keys[0])]
     together = stable_hash(columns)
     alone = [stable_hash([columns[0].slice(place, 1)])[0] for place in range(len(together))]
     assert together.tolist() == alone
@@ -92,7 +92,7 @@ def test_a_hash_is_the_same_in_every_batch(type_: str) -> None:
         assert alone[0] == alone[1] and alone[2] == alone[-1]  # −0.0 and NaN
 
 
-def keyed(type_: str) -> PhysicalPlan:
+def keyed(type_: str) -> PlannedQuery:
     return plan_of(
         f"SELECT COUNT(*) AS n FROM a {WINDOW}, b {WINDOW} WHERE a.k = b.k", f"k {type_}, v BIGINT, g STRING"
     )
@@ -124,9 +124,9 @@ EXTREMES = "SELECT MIN(a.k) AS low, MAX(a.k) AS high FROM a [6 MICROSECOND SLIDE
 @pytest.mark.parametrize("towards", ["low", "high", "middle"])
 def test_values_that_keep_falling_into_one_gap(towards: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each batch halves the gap of the one before, so labels are used up again and again."""
-    renewed = []
-    renew = Fold.renew
-    monkeypatch.setattr(Fold, "renew", lambda fold: (renewed.append(fold), renew(fold)))
+    rebuilt = []
+    rebuild = Fold.rebuild
+    monkeypatch.setattr(Fold, "rebuild", lambda fold: (rebuilt.append(fold), rebuild(fold)))
     low, high = Decimal(0), Decimal(2) ** 100
     batches = [{"a": [{"ts": 0, "k": low}, {"ts": 0, "k": high}]}]
     for ts in range(1, 96):
@@ -137,7 +137,7 @@ def test_values_that_keep_falling_into_one_gap(towards: str, monkeypatch: pytest
             low = middle
         batches.append({"a": [{"ts": ts // 4, "k": middle.to_integral_value()}]})
     check_stream(EXTREMES, "k DECIMAL(38, 0)", batches)
-    assert renewed
+    assert rebuilt
 
 
 @given(
@@ -156,7 +156,7 @@ def test_extremes_of_strings_in_any_order(values: list[list[str]], stride: int) 
 
 def test_a_bucket_does_not_remember_keys_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     """New keys, groups and strings in every batch: what is kept follows the window, not the history."""
-    monkeypatch.setattr("joinfold.operators.live.MANY", 100)
+    monkeypatch.setattr("joinfold.operators.windows.live.MANY", 100)
     window = "[20 MICROSECOND SLIDE 10 MICROSECOND]"
     text = (
         f"SELECT a.g, b.g AS h, COUNT(*) AS n, MAX(a.g) AS m, SUM(b.v) AS s FROM a {window}, b {window} "
@@ -169,15 +169,15 @@ def test_a_bucket_does_not_remember_keys_for_ever(monkeypatch: pytest.MonkeyPatc
     for batch in batches:
         feed(machine, batch)
         answer(machine)
-    live = machine.folds[0].live
+    live = machine.buckets[0].live
     assert max(live.vocabulary.given, live.windows.totals.given, live.windows.totals.totals.groups) < 800
     check_stream(text, "k BIGINT, g STRING, v INT", batches[:8])
 
 
 @pytest.mark.parametrize("emit", ["", "EMIT ON ARRIVAL"])
 def test_a_bucket_that_is_made_anew_all_the_time_answers_the_same(emit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("joinfold.operators.fused.Fused.is_worn", True)
-    monkeypatch.setattr("joinfold.operators.live.Live.is_outgrown", lambda live, *held: True)
+    monkeypatch.setattr("joinfold.operators.windows.fused.Fused.has_drifted", True)
+    monkeypatch.setattr("joinfold.operators.windows.live.Live.is_outgrown", lambda live, *held: True)
     window = "[9 MICROSECOND]" if emit else "[9 MICROSECOND SLIDE 2 MICROSECOND]"
     text = (
         f"SELECT a.g, COUNT(*) AS n, MIN(b.g) AS m, SUM(a.d * b.d) AS s FROM a {window}, b {window} "
@@ -188,6 +188,7 @@ def test_a_bucket_that_is_made_anew_all_the_time_answers_the_same(emit: str, mon
     check_stream(text, "k BIGINT, g STRING, d DOUBLE", batches)
 
 
-def test_layouts_are_picklable() -> None:
-    layout = plan_of(EXTREMES, "k STRING").layout
-    assert isinstance(pickle.loads(pickle.dumps(layout)), FoldLayout)
+def test_pipelines_are_picklable() -> None:
+    pipeline = plan_of(EXTREMES, "k STRING").pipeline
+    again = pickle.loads(pickle.dumps(pipeline))
+    assert isinstance(again, Pipeline) and again == pipeline

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from joinfold.errors import QueryError
 from joinfold.inprocess import InProcess
-from joinfold.planner.folding import plan_fold
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planning import plan_query
 from joinfold.reference import naive
 from joinfold.reference.streaming import stream
 from tests.operators.runs import answer, answers_when_made_anew, feed, plan_of
@@ -34,10 +34,10 @@ def keys(left: str, right: str) -> st.SearchStrategy[str]:
 runnable = cases(modes=RUNS, plain=False, inputs=(1, 2), connection=keys)
 
 
-def planned(case: Case) -> PhysicalPlan | None:
+def planned(case: Case) -> PlannedQuery | None:
     """The plan; None for what no engine runs yet."""
     try:
-        return plan_fold(case.bind())
+        return plan_query(case.bind())
     except QueryError:
         return None
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from joinfold.errors import EvaluationError
 from joinfold.inprocess import InProcess
-from joinfold.operators.fold import Fold
-from joinfold.operators.pack import limbs_of
+from joinfold.operators.packing.entries import limbs_of
+from joinfold.operators.stages.fold import Fold
 from joinfold.reference import naive
 from tests.operators.runs import answer, answered, check, feed, plan_of, rows, tuples
 
@@ -181,7 +181,7 @@ def test_a_window_that_slid_a_hundred_thousand_times() -> None:
 
 def test_ordinary_sums_are_not_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Groups whose values are often zero, or cancel, cost nothing extra."""
-    monkeypatch.setattr(Fold, "renew", lambda fold: pytest.fail("made anew"))
+    monkeypatch.setattr(Fold, "rebuild", lambda fold: pytest.fail("rebuilt"))
     random = np.random.default_rng(7)
     left = [{"ts": ts, "k": 1, "v": float(v)} for ts, v in enumerate(random.choice([0.0, 0.0, 0.1, -0.1, 1e6], 300))]
     right = [{"ts": ts, "k": 1, "v": float(v)} for ts, v in enumerate(random.choice([0.0, 0.3, -0.3], 300))]
@@ -194,11 +194,11 @@ def test_ordinary_sums_are_not_made_anew(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def multiplied(machine: InProcess, count: int) -> None:
     """Makes every live entry one of ``count`` rows of the same value."""
-    for fold in machine.folds:
+    for fold in machine.buckets:
         assert isinstance(fold, Fold)
-        for cells in fold.cells:
-            for entries in cells.all():
-                entries.integers = entries.integers * count
+        for intake in fold.intakes.values():
+            for entries in intake.cells.all():
+                entries.payload = entries.payload._replace(ints=entries.payload.ints * count)
 
 
 @pytest.mark.parametrize(("count", "value"), [(10**6, 7), (10**6, -(2**20)), (2 * 10**9, 1)])

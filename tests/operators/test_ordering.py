@@ -1,47 +1,40 @@
-"""Entries of many blobs in the order of their cells."""
+"""The order of rows of one stream against Python's: by time, then by values, NULL first and NaN last."""
 
+import math
+from typing import Any
+
+import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joinfold.operators import ordering
+from joinfold.operators.ordering import in_order, ranks
+from joinfold.physical.columns import CELL
 
-blobs = st.lists(st.tuples(st.integers(0, 2), st.lists(st.integers(-5, 5), max_size=6)), max_size=8)
-
-
-def batches_of(cells_by_blob: list[tuple[int, list[int]]]) -> list[tuple[int, pa.RecordBatch]]:
-    """Blobs of places; an entry is named by its blob and its place in it."""
-    return [
-        (place, pa.RecordBatch.from_pydict({"cell": pa.array(cells, pa.int64()), "name": names}))
-        for number, (place, cells) in enumerate(cells_by_blob)
-        for names in [pa.array([f"{number}.{at}" for at in range(len(cells))], pa.string())]
-    ]
+numbers = st.sampled_from([None, -math.inf, -1.5, -0.0, 0.0, 2.25, math.inf, math.nan])
+texts = st.sampled_from([None, "", "a", "A", "é", "aa"])
+row = st.tuples(st.integers(-2, 2), numbers, texts)
+ORDER = ("order a.v", "order (concat a.s b.s)")
 
 
-def named(batches: list[tuple[int, pa.RecordBatch]]) -> list[tuple[int, int, str]]:
-    return sorted((place, row["cell"], row["name"]) for place, batch in batches for row in batch.to_pylist())
+def key(own: tuple[int, float | None, str | None]) -> tuple[Any, ...]:
+    """What Python compares: −0.0 is 0.0, and all NaN are one."""
+    ts, number, text = own
+    is_nan = number is not None and math.isnan(number)
+    encoded = b"" if text is None else text.encode()
+    return (ts, number is not None, is_nan, 0.0 if is_nan or number is None else number, text is not None, encoded)
 
 
-@given(blobs)
-def test_one_batch_for_each_input_in_the_order_of_cells(cells_by_blob: list[tuple[int, list[int]]]) -> None:
-    batches = batches_of(cells_by_blob)
-    ordered = ordering.by_cell(batches)
-    assert [place for place, _ in ordered] == sorted({place for place, _ in batches})
-    for _, batch in ordered:
-        cells = ordering.cells_of(batch).tolist()
-        assert cells == sorted(cells)
-    assert named(ordered) == named(batches)
-
-
-def test_very_large_batches_are_not_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A column of texts has no more than 2 GiB."""
-    batches = batches_of([(0, [3, 1]), (1, [5]), (0, [2, 0]), (0, [4])])
-    monkeypatch.setattr(ordering, "MOST_BYTES", batches[0][1].nbytes * 7 // 4)
-    ordered = ordering.by_cell(batches)
-    assert [(place, ordering.cells_of(batch).tolist()) for place, batch in ordered] == [
-        (0, [1, 3]),
-        (0, [0, 2, 4]),
-        (1, [5]),
-    ]
-    assert named(ordered) == named(batches)
+@given(st.lists(row, max_size=12), st.booleans())
+def test_rows_are_in_the_order_of_python(rows: list[tuple[int, float | None, str | None]], as_table: bool) -> None:
+    types = (pa.int64(), pa.float64(), pa.string())
+    columns = [pa.array([own[place] for own in rows], type_) for place, type_ in enumerate(types)]
+    batch = pa.RecordBatch.from_arrays(columns, names=[CELL, *ORDER])
+    places = in_order(pa.Table.from_batches([batch.slice(0, 3), batch.slice(3)]) if as_table else batch, ORDER)
+    assert sorted(places.tolist()) == list(range(len(rows)))
+    assert [key(rows[place]) for place in places] == sorted(map(key, rows))
+    found = ranks(batch, ORDER, places)
+    for left in range(len(rows)):
+        for right in range(len(rows)):
+            assert (found[left] < found[right]) == (key(rows[left]) < key(rows[right]))
+    assert found.dtype == np.int64

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from joinfold.errors import QueryError, UsageError
 from joinfold.inprocess import InProcess
-from joinfold.operators import live
-from joinfold.operators.choice import SUMS
-from joinfold.operators.fold import Fold
-from joinfold.planner.folding import plan_fold
+from joinfold.operators.stages.fold import Fold
+from joinfold.operators.windows import live
+from joinfold.physical.choice import SUMS
 from joinfold.planner.forcing import Plan
+from joinfold.planner.planning import plan_query
 from joinfold.reference import naive
 from tests.operators.matrix import Combination, check, combinations
 from tests.operators.runs import answer, check_batches, feed, plan_of
@@ -52,11 +52,11 @@ def test_random_queries_with_random_plans(case: Case, buckets: int, data: st.Dat
     if usual is None:
         return
     try:
-        plan = plan_fold(query, data.draw(plans([input_.alias for input_ in query.inputs])))
+        plan = plan_query(query, data.draw(plans([input_.alias for input_ in query.inputs])))
     except QueryError:
         return
     if plan.root == usual.root:
-        assert plan.layout == usual.layout  # whatever else the plan, the stored state is the same
+        assert plan.pipeline == usual.pipeline  # whatever else the plan, the stored state is the same
     check_batches(InProcess(plan, buckets), scattered(case, data))
 
 
@@ -114,7 +114,7 @@ BAND = f"FROM a {WINDOW}, b {WINDOW} WHERE a.v BETWEEN b.v - 1 AND b.v + 1"
 )
 def test_what_a_method_or_structure_cannot_do_is_refused(text: str, plan: Plan, message: str) -> None:
     with pytest.raises(QueryError, match=message) as refused:
-        plan_fold(plan_of(text, "k INT, v INT").query, plan)
+        plan_query(plan_of(text, "k INT, v INT").query, plan)
     assert refused.value.hint
 
 
@@ -153,8 +153,8 @@ def test_the_text_of_a_plan() -> None:
 def test_option_says_the_same_and_is_overruled() -> None:
     text = f"SELECT COUNT(*) AS n {JOINED} OPTION (method = tc, index = 'a list')"
     query = plan_of(text, "k INT, v INT").query
-    assert plan_fold(query).choice == plan_fold(query, Plan("tc", index={"a": "list"})).choice
-    assert plan_fold(query, Plan("pc")).choice.method == "pc"
+    assert plan_query(query).choice == plan_query(query, Plan("tc", index={"a": "list"})).choice
+    assert plan_query(query, Plan("pc")).choice.method == "pc"
 
 
 def test_the_usual_plan_is_one_of_those_that_can_be_forced() -> None:
@@ -164,10 +164,10 @@ def test_the_usual_plan_is_one_of_those_that_can_be_forced() -> None:
     )
     assert equality.choice.is_fused
     forced = Plan("ic", ("a", "b"), {"a": "hash", "b": "hash"})
-    assert plan_fold(equality.query, forced).choice == equality.choice
+    assert plan_query(equality.query, forced).choice == equality.choice
     assert set(band.choice.indexes) == {SUMS}
     forced = Plan("ic", ("a", "b"), {"a": "sums", "b": "sums"})
-    assert plan_fold(band.query, forced).choice == band.choice
+    assert plan_query(band.query, forced).choice == band.choice
 
 
 def test_memory_of_enumeration_is_bounded_by_a_chunk() -> None:
@@ -189,7 +189,7 @@ def test_memory_does_not_grow_with_time(plan: Plan, monkeypatch: pytest.MonkeyPa
     """Keys and values stay the same, but leaving times are always new."""
     monkeypatch.setattr(live, "MANY", 500)
     text = f"SELECT COUNT(*) AS n FROM a {MOVING}, b {MOVING} WHERE a.k = b.k"
-    machine, held = InProcess(plan_fold(plan_of(text, "k INT").query, plan)), []
+    machine, held = InProcess(plan_query(plan_of(text, "k INT").query, plan)), []
     for start in range(0, 3000, 100):
         feed(machine, {name: [{"ts": ts, "k": ts % 3} for ts in range(start, start + 100)] for name in ("a", "b")})
         answer(machine)
@@ -201,8 +201,8 @@ def test_windows_with_more_groups_than_entries_are_not_made_anew_each_time(monke
     """Forty entries on each side are in 1600 groups, all of them in use."""
     monkeypatch.setattr(live, "MANY", 100)
     times: list[int | None] = []
-    renew = Fold.renew
-    monkeypatch.setattr(Fold, "renew", lambda fold: (times.append(fold.moment.applied), renew(fold)))
+    rebuild = Fold.rebuild
+    monkeypatch.setattr(Fold, "rebuild", lambda fold: (times.append(fold.position.applied), rebuild(fold)))
     text = "SELECT a.v, b.v AS w, COUNT(*) AS n FROM a [UNBOUNDED], b [UNBOUNDED] WHERE a.k = b.k GROUP BY a.v, b.v"
     machine = InProcess(plan_of(f"{text} EMIT EVERY 10 MICROSECONDS", "k INT, v INT"))
     for start in range(0, 400, 10):

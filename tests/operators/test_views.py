@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from joinfold.inprocess import InProcess
 from joinfold.operators import labels
-from joinfold.operators.fold import Fold
+from joinfold.operators.stages.fold import Fold
+from joinfold.physical.stage import FoldAtInstants, makes_view
 from tests.operators.chains import chain_of
 from tests.operators.runs import Data, check_batches
 
@@ -21,8 +22,9 @@ def path_of(select: str, tail: str = "", root: str = "d") -> InProcess:
     """A path of four streams: two views, and a fold that answers."""
     inputs = ", ".join(f"{name} {WINDOW}" for name in "abcd")
     plan = chain_of(f"SELECT {select} FROM {inputs} WHERE {LINKS}{tail} OPTION (root = {root})", SCHEMA)
-    assert [layout.is_view for layout in plan.folds] == [True, True, False]
-    assert [bool(layout.views) for layout in plan.folds] == [False, True, True]
+    assert [makes_view(stage) for stage in plan.stages] == [True, True, False]
+    views = [stage.body.views for stage in plan.stages if isinstance(stage, FoldAtInstants)]
+    assert list(map(bool, views)) == [False, True, True]
     return InProcess(plan, 2)
 
 
@@ -31,15 +33,15 @@ def row(ts: int, **values: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def renewed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def rebuilt(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The folds, by how many streams are below them, that have made anew what is live."""
-    found, renew = list[int](), Fold.renew
+    found, rebuild = list[int](), Fold.rebuild
 
     def counted(fold: Fold, keep_labels: bool = False) -> None:
-        found.append(len(fold.standing) if fold.layout.is_view else -1)
-        renew(fold, keep_labels)
+        found.append(len(fold.body.views) if fold.is_view else -1)
+        rebuild(fold, keep_labels)
 
-    monkeypatch.setattr(Fold, "renew", counted)
+    monkeypatch.setattr(Fold, "rebuild", counted)
     return found
 
 
@@ -48,7 +50,7 @@ MIDDLE = 1  # a view that reads a view
 
 @pytest.mark.parametrize("changes", ["", " CHANGES"])
 @pytest.mark.parametrize("select", ["SUM(c.d) AS s", "SUM(a.d) AS s, COUNT(*) AS n", "AVG(c.d) AS m, MAX(a.v) AS x"])
-def test_sums_that_wear_in_the_middle_are_made_anew(select: str, changes: str, renewed: list[int]) -> None:
+def test_sums_that_wear_in_the_middle_are_made_anew(select: str, changes: str, rebuilt: list[int]) -> None:
     """A value of 1e28 comes and goes: what is left beside it would be wrong in the third digit."""
     batches: list[Data] = []
     for batch in range(8):
@@ -58,10 +60,10 @@ def test_sums_that_wear_in_the_middle_are_made_anew(select: str, changes: str, r
         batches.append({name: [*large, *small] for name in "abcd"})
     found = check_batches(path_of(f"a.s AS g, {select}", f" GROUP BY a.s{changes}"), batches)
     assert len(found) > 10
-    assert MIDDLE in renewed
+    assert MIDDLE in rebuilt
 
 
-def test_labels_that_run_out_in_the_middle_are_given_anew(renewed: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_labels_that_run_out_in_the_middle_are_given_anew(rebuilt: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts that fall between two others again and again."""
     monkeypatch.setattr(labels, "STRIDE", 4)
     batches: list[Data] = [{name: [row(0, s="a"), row(1, s="c")] for name in "abcd"}]
@@ -70,7 +72,7 @@ def test_labels_that_run_out_in_the_middle_are_given_anew(renewed: list[int], mo
         batches.append({name: [row(4 * batch, s=text), row(4 * batch + 1, s=text, j=2)] for name in "abcd"})
     found = check_batches(path_of("b.j AS g, MAX(a.s) AS x, MIN(c.s) AS y, COUNT(*) AS n", " GROUP BY b.j"), batches)
     assert {value for _, _, *both, _ in found for value in both} > {"a", "c", "bbbba"}
-    assert MIDDLE in renewed
+    assert MIDDLE in rebuilt
 
 
 numbers = st.integers(0, 2)
@@ -101,14 +103,14 @@ def test_whatever_is_made_anew_goes_on_as_before(parts: list[Data], often: list[
     machine = path_of("a.s AS g, COUNT(*) AS n, SUM(b.d) AS t, MIN(c.d) AS m", " GROUP BY a.s", root)
     turns, answering = iter(often), machine.answer
 
-    def after_renewals(to_the_end: bool = False) -> Any:
-        for fold, is_renewed in zip(machine.folds, turns, strict=False):
-            if is_renewed:
+    def after_rebuilding(to_the_end: bool = False) -> Any:
+        for fold, is_rebuilt in zip(machine.buckets, turns, strict=False):
+            if is_rebuilt:
                 assert isinstance(fold, Fold)
-                fold.renew()
+                fold.rebuild()
         return answering(to_the_end)
 
-    machine.answer = after_renewals  # type: ignore[method-assign]
+    machine.answer = after_rebuilding  # type: ignore[method-assign]
     check_batches(machine, batches)
 
 

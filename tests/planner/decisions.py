@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from joinfold.planner.estimates import Alternative, Decision, Estimate, StageEstimate
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.plan import PlannedQuery
 from joinfold.planner.statistics import Statistics, StreamStatistics
 
 KNOWN = (
@@ -14,23 +14,23 @@ KNOWN = (
 TITLES = ("PC, windows by hash", "TC, windows by hash", "IC, early: a", "IC, windows by btree")
 
 
-def estimate_of(plan: PhysicalPlan, times: float = 1.0) -> Estimate:
+def estimate_of(plan: PlannedQuery, times: float = 1.0) -> Estimate:
     """A stage of every kind that the plan has; FOLD takes so many times what it could."""
     stages = [StageEstimate("PACK", stream, 0.008 * (stream + 1)) for stream in range(len(plan.frames))]
-    for number in range(len(plan.folds)):
+    for number in range(len(plan.stages)):
         stages.append(StageEstimate("shuffle", number, 0.0004, shuffle_bytes=1.23e6))
         stages.append(StageEstimate("FOLD", number, 0.1234 * times, state_bytes=3.1e6, memory_bytes=9.04e6 * times))
-    return Estimate((*stages, StageEstimate("MERGE", len(plan.folds) - 1, 0.000_02)))
+    return Estimate((*stages, StageEstimate("MERGE", len(plan.stages) - 1, 0.000_02)))
 
 
-def alternative_of(plan: PhysicalPlan, title: str, times: float = 1.0) -> Alternative:
+def alternative_of(plan: PlannedQuery, title: str, times: float = 1.0) -> Alternative:
     """The plan itself under another title."""
-    return Alternative(title, plan.folds, plan.choices, plan.root, estimate_of(plan, times))
+    return Alternative(title, plan, estimate_of(plan, times))
 
 
 def decided(
-    plan: PhysicalPlan, others: int = 3, streams: tuple[StreamStatistics, ...] = KNOWN, chosen_at: int = 0
-) -> PhysicalPlan:
+    plan: PlannedQuery, others: int = 3, streams: tuple[StreamStatistics, ...] = KNOWN, chosen_at: int = 0
+) -> PlannedQuery:
     """The plan with a decision for it, among so many others, each 2.5 times as costly as the one before."""
     statistics = Statistics(tuple(streams[number % len(streams)] for number in range(len(plan.frames))))
     titles = ["aggregation sets by key", *(TITLES[n % 4] + f" ({n})" * (n > 3) for n in range(others))]

@@ -9,15 +9,14 @@ from hypothesis import strategies as st
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.errors import QueryError
 from joinfold.logical.query import LogicalQuery, Source
-from joinfold.operators.choice import FoldChoice
-from joinfold.operators.layout import FoldLayout
+from joinfold.physical.plan import PhysicalPlan
 from joinfold.planner.cost.weights import shipped_weights
 from joinfold.planner.cost.windows import flows_of, instants_per_second
 from joinfold.planner.estimates import Decision, Estimate
 from joinfold.planner.estimating import Setting, estimate, fold_amounts
-from joinfold.planner.folding import plan_fold
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planning import plan_query
 from joinfold.planner.statistics import Statistics, StreamStatistics
 from tests.strategies import Case, cases
 
@@ -64,12 +63,12 @@ def _pairs(inputs: int) -> list[tuple[str, str]]:
     return list(pairwise(NAMES[:inputs]))
 
 
-def planned(text: str, *streams: StreamStatistics, selectivity: float = 1.0, plan: Plan | None = None) -> PhysicalPlan:
+def planned(text: str, *streams: StreamStatistics, selectivity: float = 1.0, plan: Plan | None = None) -> PlannedQuery:
     """The plan that is chosen, by the shipped prices."""
-    return plan_fold(query_of(text), plan, Statistics(streams, selectivity), shipped_weights())
+    return plan_query(query_of(text), plan, Statistics(streams, selectivity), shipped_weights())
 
 
-def decision_of(plan: PhysicalPlan) -> Decision:
+def decision_of(plan: PlannedQuery) -> Decision:
     assert plan.decision is not None
     return plan.decision
 
@@ -78,18 +77,15 @@ def amounts(
     text: str, *streams: StreamStatistics, selectivity: float = 1.0, plan: Plan | None = None
 ) -> dict[str, float]:
     """What the last fold does in a second of stream, as a forced plan or else the usual one."""
-    forced, statistics = plan_fold(query_of(text), plan), Statistics(streams, selectivity)
-    flows, instants = flows_of(forced.folds, statistics), instants_per_second(forced.layout.timeline, statistics)
+    forced, statistics = plan_query(query_of(text), plan), Statistics(streams, selectivity)
+    flows, instants = flows_of(forced.pipeline, statistics), instants_per_second(forced.timing, statistics)
     setting = Setting((), statistics, shipped_weights())
-    return fold_amounts(setting, forced.layout, forced.choice, flows[-1], instants).counted()
+    return fold_amounts(setting, forced.answering, forced.choice, flows[-1], instants).counted()
 
 
-def estimated(
-    plan: PhysicalPlan, folds: tuple[FoldLayout, ...], choices: tuple[FoldChoice, ...], statistics: Statistics
-) -> Estimate:
-    """What folds of a plan cost by the shipped prices, on two buckets."""
-    setting = Setting(tuple(frame.column_bytes for frame in plan.frames), statistics, shipped_weights(), buckets=2)
-    return estimate(setting, folds, choices, plan.merges)
+def estimated(plan: PhysicalPlan, statistics: Statistics) -> Estimate:
+    """What a plan costs by the shipped prices, on two buckets."""
+    return estimate(Setting.of(plan, statistics, shipped_weights(), buckets=2), plan)
 
 
 # --- random ones --------------------------------------------------------------------------------------------------
@@ -113,17 +109,17 @@ def streams_known(draw: st.DrawFn, skew: float) -> StreamStatistics:
 
 
 @st.composite
-def plans_in_seconds(draw: st.DrawFn, inputs: tuple[int, int] = (1, 4)) -> PhysicalPlan:
+def plans_in_seconds(draw: st.DrawFn, inputs: tuple[int, int] = (1, 4)) -> PlannedQuery:
     """The usual plan of any query, with seconds in the place of microseconds."""
     case = draw(cases(inputs=inputs, most_rows=2))
     try:
-        return plan_fold(Case(case.text.replace("MICROSECOND", "SECOND"), case.catalog, {}).bind())
+        return plan_query(Case(case.text.replace("MICROSECOND", "SECOND"), case.catalog, {}).bind())
     except QueryError:  # what no engine runs, or windows that are joined by number and begin at different times
         assume(False)
         raise
 
 
-def drawn_statistics(draw: st.DataObject, plan: PhysicalPlan) -> Statistics:
+def drawn_statistics(draw: st.DataObject, plan: PlannedQuery) -> Statistics:
     """Something that is known of every stream of a plan; keys are as uneven in one as in the other."""
     skew = draw.draw(st.sampled_from([1.0, 5.0, 1e6]))
     return Statistics(tuple(draw.draw(streams_known(skew)) for _ in plan.frames), draw.draw(selectivities))

@@ -4,16 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from random import Random
 
-from joinfold.operators.fold import Fold
-from joinfold.planner.adapting import Change, Following
+from joinfold.physical.choice import FoldChoice
+from joinfold.physical.measured import Measured
+from joinfold.physical.stage import JoiningStage, StatefulStage
+from joinfold.physical.timing import Timing
+from joinfold.planner.adapting import Change, Comparison, Following
 from joinfold.planner.cost.engine import OPERATIONS
 from joinfold.planner.cost.weights import Weights
-from joinfold.planner.cost.windows import flows_of, instants_per_second
+from joinfold.planner.cost.windows import instants_per_second, stage_flows
 from joinfold.planner.estimating import Setting
-from joinfold.planner.folding import plan_fold
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planning import plan_query
 from joinfold.planner.search import fold_choices
+from joinfold.planner.statistics import Statistics
 from tests.operators.runs import Data, plan_of
 from tests.planner.known import unknown
 
@@ -70,9 +74,9 @@ BY_MATCHES = weights_of({"level of sums asked": 1e-6, **dict.fromkeys(FOUND, 5e-
 """Sums cost what groups there are, everything else what matches there are."""
 
 
-def following_plan(text: str, weights: Weights = BY_MATCHES, forced: Plan | None = None) -> PhysicalPlan:
+def following_plan(text: str, weights: Weights = BY_MATCHES, forced: Plan | None = None) -> PlannedQuery:
     """The plan of a query over streams of which nothing is known."""
-    return plan_fold(plan_of(text, SCHEMA).query, forced, unknown(2), weights)
+    return plan_query(plan_of(text, SCHEMA).query, forced, unknown(2), weights)
 
 
 class Restless:
@@ -87,15 +91,18 @@ class Restless:
         self.names = following.names
         self.draw = Random(seed)
 
-    def follow(self, bucket: Fold) -> Change | None:
+    def compare(
+        self, stage: StatefulStage, timing: Timing, choice: FoldChoice, measured: Measured, compared: Statistics | None
+    ) -> Comparison:
         """Changes the choice by random prices, of several if the first change nothing."""
+        comparison = Comparison(compared)
         for _ in range(TRIES):
             dear = self.draw.sample(self.DEAR, self.draw.randrange(1, len(self.DEAR)))
             prices = {name: 10 ** -self.draw.uniform(0.1, 6) for name in dear}
-            change = Following(weights_of(prices), self.names).follow(bucket)
-            if change is not None:
-                return change
-        return None
+            comparison = Following(weights_of(prices), self.names).compare(stage, timing, choice, measured, None)
+            if comparison.choice is not None:
+                break
+        return comparison
 
 
 class AnyChoice:
@@ -105,23 +112,25 @@ class AnyChoice:
         self.following = following
         self.draw = Random(seed)
 
-    def follow(self, bucket: Fold) -> Change | None:
+    def compare(
+        self, stage: StatefulStage, timing: Timing, choice: FoldChoice, measured: Measured, compared: Statistics | None
+    ) -> Comparison:
         """Changes the choice."""
-        layout, before = bucket.layout, bucket.choice
-        statistics = unknown(layout.streams)
-        (*_, flows), instants = flows_of((layout,), statistics), instants_per_second(layout.timeline, statistics)
-        found = fold_choices(Setting((), statistics, weights_of({})), layout, flows, instants)
-        bucket.go_on_with(self.draw.choice(found)[1])
-        return Change(*(self.following.title(layout, choice) for choice in (before, bucket.choice)), "by chance")
+        assert isinstance(stage, JoiningStage)
+        statistics = unknown(timing.streams)
+        flows, instants = stage_flows(stage, timing, statistics), instants_per_second(timing, statistics)
+        _, other = self.draw.choice(fold_choices(Setting((), statistics, weights_of({})), stage, flows, instants))
+        before, after = (self.following.title(stage, own) for own in (choice, other))
+        return Comparison(statistics, other, Change(before, after, "by chance"))
 
 
-def restless(plan: PhysicalPlan, seed: int) -> PhysicalPlan:
+def restless(plan: PlannedQuery, seed: int) -> PlannedQuery:
     """A plan that does not stay with anything for long."""
     assert plan.following is not None
     return replace(plan, following=Restless(plan.following, seed))  # type: ignore[arg-type]
 
 
-def with_any_choice(plan: PhysicalPlan, seed: int) -> PhysicalPlan:
+def with_any_choice(plan: PlannedQuery, seed: int) -> PlannedQuery:
     """A plan that is another one after every micro-batch."""
     assert plan.following is not None
     return replace(plan, following=AnyChoice(plan.following, seed))  # type: ignore[arg-type]

@@ -13,9 +13,11 @@ import joinfold as jf
 from joinfold.logical.expressions import Column
 from joinfold.logical.graph import JoinGraph, KeyClass, join_tree
 from joinfold.logical.sql import expression_text
+from joinfold.physical.source import ViewOf
+from joinfold.physical.stage import FoldAtInstants, makes_view
 from joinfold.planner import chaining
 from joinfold.planner.chaining import Branch
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.plan import PlannedQuery
 from joinfold.types import INT
 
 ROOT = Path(__file__).parent.parent.parent
@@ -108,7 +110,7 @@ def test_shapes(session: jf.Session) -> None:
         text = f"SELECT COUNT(*) AS n FROM {', '.join(f'{name} [1 MINUTE]' for name in inputs)} WHERE {where}"
         whole = session.sql(text, jf.Plan(order=tuple(inputs))).plan
         for place, root in enumerate(inputs):
-            tree = chaining.join_tree(whole.layout, place)
+            tree = chaining.join_tree(whole.body, place)
             if tree is None:
                 texts.append("  no join tree")
                 break
@@ -121,23 +123,24 @@ def test_shapes(session: jf.Session) -> None:
     check_golden("shapes", "\n".join(texts[:-1]))
 
 
-def tree_text(plan: PhysicalPlan, branch: Branch) -> str:
+def tree_text(plan: PlannedQuery, branch: Branch) -> str:
     """An input, and in parentheses what hangs below it."""
     below = ", ".join(tree_text(plan, lower) for lower in branch.branches)
     return plan.query.streams[branch.place].alias + (f" ({below})" if below else "")
 
 
-def fold_texts(plan: PhysicalPlan) -> Iterator[str]:
-    names = [input_.alias for input_ in plan.query.streams]
-    columns = {name: expression for frame in plan.frames for name, expression in frame.columns}
-    for number, layout in enumerate(plan.folds):
-        keys = " and ".join(
-            " = ".join(map(expression_text, plan.keys[own])) for own in sorted(set(layout.inputs[0].classes))
+def fold_texts(plan: PlannedQuery) -> Iterator[str]:
+    columns = {name: expression for frame in plan.frames for name, expression in frame.expressions.items()}
+    for number, stage in enumerate(plan.stages):
+        assert isinstance(stage, FoldAtInstants)
+        first = stage.body.inputs[0]
+        keys = " and ".join(" = ".join(map(expression_text, plan.keys[own])) for own in sorted(set(first.classes)))
+        joined = ", ".join(
+            f"view {spec.source.stage + 1}" if isinstance(spec.source, ViewOf) else spec.name
+            for spec in stage.body.inputs
         )
-        joined = ", ".join(names[feed] for feed in layout.feeds)
-        groups = [expression_text(columns[name]) for side in layout.inputs for name in side.groups]
-        made = f" -> view {number + 1} by {', '.join(groups)}" if layout.is_view else ""
-        names.append(f"view {number + 1}")
+        groups = [expression_text(columns[name]) for name in stage.body.groups]
+        made = f" -> view {number + 1} by {', '.join(groups)}" if makes_view(stage) else ""
         yield f"    {joined} by {keys}{made}"
 
 
@@ -145,7 +148,7 @@ def test_one_key_is_one_fold_whatever_is_summed(session: jf.Session) -> None:
     """So every plan of it goes on from every checkpoint."""
     text = "SELECT MAX(b.v) AS x, AVG(c.d) AS m FROM a [1 MINUTE], b [1 MINUTE], c [1 MINUTE] WHERE {}"
     plan = session.sql(text.format("a.k = b.k AND b.k = c.k")).plan
-    assert (plan.root, plan.layout.feeds) == (None, (0, 1, 2))
+    assert (plan.root, len(plan.stages), len(plan.body.inputs)) == (None, 1, 3)
     assert session.sql(text.format("a.k = b.k AND b.l = c.l")).plan.root == "c"
     with pytest.raises(jf.QueryError, match="only a join over different keys, without a cycle, has a root"):
         session.sql(text.format("a.k = b.k AND b.k = c.k"), jf.Plan(root="a"))

@@ -15,7 +15,7 @@ from joinfold.planner.costs_page import cost_page
 from joinfold.planner.costs_warnings import decision_warnings
 from joinfold.planner.estimates import Decision, Estimate, StageEstimate
 from joinfold.planner.explain import plan_tree
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.plan import PlannedQuery
 from joinfold.planner.statistics import StreamStatistics
 from joinfold.planner.tables import Table, bytes_text, number_text, seconds_text, share_text, times_text
 from tests.planner.decisions import alternative_of, decided, estimate_of
@@ -34,11 +34,11 @@ def session() -> jf.Session:
 
 
 @pytest.fixture
-def plan(session: jf.Session) -> PhysicalPlan:
+def plan(session: jf.Session) -> PlannedQuery:
     return decided(session.sql(QUERIES["group_across_keys"]).plan)
 
 
-def decision_of(plan: PhysicalPlan) -> Decision:
+def decision_of(plan: PlannedQuery) -> Decision:
     assert plan.decision is not None
     return plan.decision
 
@@ -73,7 +73,7 @@ def test_without_a_decision_there_is_the_tree_alone(session: jf.Session) -> None
     assert "<svg" not in cost_page(plan, "SELECT 1")
 
 
-def test_few_of_many_plans_are_shown_and_the_chosen_one_among_them(plan: PhysicalPlan) -> None:
+def test_few_of_many_plans_are_shown_and_the_chosen_one_among_them(plan: PlannedQuery) -> None:
     many = decided(plan, others=15)
     assert "  and 4 more, up to " in cost_text(many)
     for chosen_at in (0, 5, 11, 12, 15):
@@ -84,13 +84,13 @@ def test_few_of_many_plans_are_shown_and_the_chosen_one_among_them(plan: Physica
         assert len(marked) == 1 and decision.chosen.title in marked[0] and " 1.0 ×" in marked[0]
 
 
-def test_a_chosen_plan_that_is_no_alternative_is_shown(plan: PhysicalPlan) -> None:
+def test_a_chosen_plan_that_is_no_alternative_is_shown(plan: PlannedQuery) -> None:
     decision = replace(decision_of(plan), chosen=alternative_of(plan, "forced", 2.0))
     titles = [alternative.title for alternative in shown_alternatives(decision)]
     assert titles[:3] == ["aggregation sets by key", "forced", "PC, windows by hash"]
 
 
-def test_it_is_said_when_nothing_is_known(plan: PhysicalPlan) -> None:
+def test_it_is_said_when_nothing_is_known(plan: PlannedQuery) -> None:
     assert "Nothing is known" not in cost_text(plan)
     assert "Nothing is known of the streams" in cost_text(decided(plan, streams=(StreamStatistics(),)))
 
@@ -118,7 +118,7 @@ class Elements(HTMLParser):
         self.texts.append((self.open[-1] if self.open else "", data))
 
 
-def test_the_page_says_what_the_text_says(plan: PhysicalPlan) -> None:
+def test_the_page_says_what_the_text_says(plan: PlannedQuery) -> None:
     sql = "SELECT '<script>alert(1)</script>' AS \"a&b\" FROM s [1 HOUR]"
     page = cost_page(plan, sql, ["a < b"])
     elements = Elements(page)
@@ -139,7 +139,7 @@ def bars_of(svg: str) -> list[tuple[float, float]]:
     return [(float(left), float(width)) for left, width in found]
 
 
-def test_bars_have_the_lengths_of_their_stages(plan: PhysicalPlan) -> None:
+def test_bars_have_the_lengths_of_their_stages(plan: PlannedQuery) -> None:
     """One part begins where another ends. Bars that are too long are cut, and say so."""
     svg = alternatives_svg(decision_of(decided(plan, others=1)))
     longest, expected = estimate_of(plan, 2.5).cpu, []
@@ -155,7 +155,7 @@ def test_bars_have_the_lengths_of_their_stages(plan: PhysicalPlan) -> None:
     assert alternatives_svg(decision_of(decided(plan, others=3))).count('class="cut"') == 1
 
 
-def test_long_titles_are_cut_and_told_in_full(plan: PhysicalPlan) -> None:
+def test_long_titles_are_cut_and_told_in_full(plan: PlannedQuery) -> None:
     title = "a plan & " + "its title " * 10
     decision = replace(
         decision_of(plan), alternatives=(alternative_of(plan, title),), chosen=alternative_of(plan, title)

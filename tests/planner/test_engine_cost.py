@@ -10,8 +10,8 @@ from joinfold.planner.cost.sizes import entry_bytes
 from joinfold.planner.cost.weights import shipped_weights
 from joinfold.planner.cost.windows import distinct, flows_of, instants_per_second
 from joinfold.planner.estimating import Setting, stages_of
-from joinfold.planner.folding import plan_fold
 from joinfold.planner.forcing import Plan
+from joinfold.planner.planning import plan_query
 from joinfold.planner.statistics import Statistics
 from tests.planner.known import CONDITION, JOINED, SETS, WINDOW, amounts, chain_of, common_key, query_of, stream
 
@@ -203,10 +203,9 @@ def test_pack_reads_columns_of_all_rows_and_makes_entries_of_those_that_pass() -
 
 
 def test_stages_of_a_join_with_what_each_bucket_does_by_itself() -> None:
-    plan, streams = plan_fold(query_of(SETS)), (stream(FAST, 4, 3), stream(FAST, 4))
-    columns = tuple(frame.column_bytes for frame in plan.frames)
-    setting = Setting(columns, Statistics(streams), shipped_weights(), buckets=5)
-    stages = list(stages_of(setting, plan.folds, plan.choices, plan.merges))
+    plan, streams = plan_query(query_of(SETS)), (stream(FAST, 4, 3), stream(FAST, 4))
+    setting = Setting.of(plan, Statistics(streams), shipped_weights(), buckets=5)
+    stages = list(stages_of(setting, plan))
     assert [(stage.kind, stage.number) for stage in stages] == [
         *(("PACK", 0), ("PACK", 1), ("shuffle", 0), ("FOLD", 0), ("MERGE", 0))
     ]
@@ -215,7 +214,7 @@ def test_stages_of_a_join_with_what_each_bucket_does_by_itself() -> None:
     assert fold.amounts["instant"] == 5 and fold.amounts["call of sets"] == 5 * 4
     assert fold.amounts["entry taken in"] == pytest.approx(12 + 4)  # distributed by key
     assert merge.amounts["group merged"] == 5 * 3
-    a, b = (entry_bytes(side, setting.widths) for side in plan.layout.inputs)
+    a, b = (entry_bytes(spec, setting.widths) for spec in plan.body.inputs)
     frames = 2 * 5 * 1_500
     assert shuffle.shuffle_bytes == shuffle.amounts["byte shuffled"] == pytest.approx(12 * a + 4 * b + frames)
     assert fold.state_bytes == pytest.approx(10 * (12 * a + 4 * b) + 10 * frames)
@@ -223,11 +222,10 @@ def test_stages_of_a_join_with_what_each_bucket_does_by_itself() -> None:
 
 def test_without_a_key_one_input_is_sent_to_every_bucket() -> None:
     text = f"SELECT COUNT(*) AS n FROM a {WINDOW}, b {WINDOW} WHERE a.x < b.x"
-    plan, sent = plan_fold(query_of(text)), []
+    plan, sent = plan_query(query_of(text)), []
     for buckets in (1, 5):
-        columns = tuple(frame.column_bytes for frame in plan.frames)
-        setting = Setting(columns, Statistics((stream(10), stream(10))), shipped_weights(), buckets)
-        (shuffle,) = (s for s in stages_of(setting, plan.folds, plan.choices, plan.merges) if s.kind == "shuffle")
+        setting = Setting.of(plan, Statistics((stream(10), stream(10))), shipped_weights(), buckets)
+        (shuffle,) = (s for s in stages_of(setting, plan) if s.kind == "shuffle")
         sent.append(shuffle.shuffle_bytes - 2 * buckets * 1_500)
     assert sent[1] / sent[0] == pytest.approx((1 + 5) / 2, rel=0.05)
 
@@ -243,20 +241,20 @@ def test_without_a_key_one_input_is_sent_to_every_bucket() -> None:
     ],
 )
 def test_how_often_answers_are_given(text: str, expected: float) -> None:
-    plan = plan_fold(query_of(f"SELECT COUNT(*) AS n FROM {text} WHERE a.k = b.k"))
-    assert instants_per_second(plan.layout.timeline, Statistics(FOUND)) == pytest.approx(expected)
+    plan = plan_query(query_of(f"SELECT COUNT(*) AS n FROM {text} WHERE a.k = b.k"))
+    assert instants_per_second(plan.timing, Statistics(FOUND)) == pytest.approx(expected)
 
 
 def test_emit_says_how_often() -> None:
     for clause, expected in (("EMIT EVERY 4 SECONDS", 0.25), ("EMIT ON TRIGGER", 1.0)):
-        plan = plan_fold(query_of(f"SELECT COUNT(*) AS n FROM a [10 SECOND], b [UNBOUNDED] WHERE a.k = b.k {clause}"))
-        assert instants_per_second(plan.layout.timeline, Statistics(FOUND)) == expected
+        plan = plan_query(query_of(f"SELECT COUNT(*) AS n FROM a [10 SECOND], b [UNBOUNDED] WHERE a.k = b.k {clause}"))
+        assert instants_per_second(plan.timing, Statistics(FOUND)) == expected
 
 
 def test_a_view_has_a_row_for_each_group_that_changes() -> None:
-    plan = plan_fold(query_of(chain_of(3)), Plan(root="c"))
-    first, last = flows_of(plan.folds, Statistics((stream(FAST, 4), stream(FAST, 4, groups=4), stream(FAST, 4))))
-    view = last[plan.folds[-1].views[0]]
+    plan = plan_query(query_of(chain_of(3)), Plan(root="c"))
+    first, last = flows_of(plan.pipeline, Statistics((stream(FAST, 4), stream(FAST, 4, groups=4), stream(FAST, 4))))
+    view = last[plan.body.views[0]]
     assert len(first) == len(last) == 2
     assert view.entries_per_second == pytest.approx(16)  # 4 keys by 4 groups of b, all of which change
     assert (view.merged, view.calls_per_second) == pytest.approx((16, 1))
@@ -264,9 +262,9 @@ def test_a_view_has_a_row_for_each_group_that_changes() -> None:
 
 def test_a_row_more_in_a_cell_makes_no_entry_less() -> None:
     """Also where a cell begins to have more than one row, and all have one key."""
-    layout = plan_fold(query_of(common_key(2))).layout
+    pipeline = plan_query(query_of(common_key(2))).pipeline
     rates = (0.5, 0.99, 1.0, 1.01, 1.5, 10.0)
-    entries = [flows_of((layout,), Statistics((stream(rate), stream(1))))[0][0].entries_per_second for rate in rates]
+    entries = [flows_of(pipeline, Statistics((stream(rate), stream(1))))[0][0].entries_per_second for rate in rates]
     assert entries == sorted(entries) == pytest.approx([0.5, 0.99, 1.0, 1.0, 1.0, 1.0], rel=1e-3)
 
 
@@ -279,14 +277,14 @@ def test_so_many_that_are_drawn_are_different(values: float) -> None:
 
 def test_result_windows_by_number_come_as_often_as_the_slowest_window_moves() -> None:
     windows = "FROM a [10 SECOND SLIDE 1 SECOND], b [ROWS 100 SLIDE 50]"
-    layout = plan_fold(query_of(f"SELECT COUNT(*) AS n {windows} WHERE a.k = b.k SYNC ON WINDOW ID")).layout
-    assert instants_per_second(layout.timeline, Statistics((stream(1_000), stream(25)))) == 0.5
-    assert instants_per_second(layout.timeline, Statistics((stream(1_000), stream(500)))) == 1
+    plan = plan_query(query_of(f"SELECT COUNT(*) AS n {windows} WHERE a.k = b.k SYNC ON WINDOW ID"))
+    assert instants_per_second(plan.timing, Statistics((stream(1_000), stream(25)))) == 0.5
+    assert instants_per_second(plan.timing, Statistics((stream(1_000), stream(500)))) == 1
 
 
 def test_steps_share_what_all_conditions_let_through() -> None:
     """What enters in the time that an entry stays is what is live, once from each of three streams."""
-    plan = plan_fold(query_of(common_key(3) + " AND a.v < b.v AND b.v < c.v"), Plan("tc", ()))
+    plan = plan_query(query_of(common_key(3) + " AND a.v < b.v AND b.v < c.v"), Plan("tc", ()))
     statistics = Statistics((stream(10, 100),) * 3, selectivity=0.01)
-    fold = FoldAmounts(plan.layout, plan.choice, flows_of(plan.folds, statistics)[0], 1.0, 0.01)
+    fold = FoldAmounts(plan.answering, plan.choice, flows_of(plan.pipeline, statistics)[0], 1.0, 0.01)
     assert fold.counted()["combination"] / 3 * 10 == pytest.approx(fold.live_combinations)

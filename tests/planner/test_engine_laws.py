@@ -1,5 +1,6 @@
 """Laws of what plans cost: numbers for any query, the usual plan where nothing is known, and more for more."""
 
+from dataclasses import replace
 from math import isfinite
 
 import pytest
@@ -11,9 +12,9 @@ from joinfold.planner.cost.engine import OPERATIONS, Amounts
 from joinfold.planner.cost.weights import Weights, shipped_weights
 from joinfold.planner.estimates import Estimate
 from joinfold.planner.estimating import Setting, stages_of
-from joinfold.planner.folding import plan_fold
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planning import plan_query
 from joinfold.planner.statistics import Statistics, StreamStatistics
 from tests.planner.known import (
     CONDITION,
@@ -41,7 +42,7 @@ def numbers_of(estimate: Estimate) -> list[float]:
     ]
 
 
-def check_numbers(plan: PhysicalPlan) -> None:
+def check_numbers(plan: PlannedQuery) -> None:
     decision = decision_of(plan)
     assert decision.chosen in decision.alternatives
     costs = [other.estimate.cpu for other in decision.alternatives]
@@ -51,22 +52,22 @@ def check_numbers(plan: PhysicalPlan) -> None:
         assert all(isfinite(number) and number >= 0 for number in numbers), other.title
 
 
-def check_usual(usual: PhysicalPlan) -> None:
+def check_usual(usual: PlannedQuery) -> None:
     """Where nothing is known the plan is the usual one, whatever it is estimated to cost."""
-    plan = plan_fold(usual.query, None, unknown(len(usual.frames)))
-    assert (plan.folds, plan.choices, plan.root) == (usual.folds, usual.choices, usual.root)
+    plan = plan_query(usual.query, None, unknown(len(usual.frames)))
+    assert (plan.pipeline, plan.choices, plan.root) == (usual.pipeline, usual.choices, usual.root)
     check_numbers(plan)
 
 
 @given(usual=plans_in_seconds((1, 5)))
-def test_any_query_has_its_usual_plan_where_nothing_is_known(usual: PhysicalPlan) -> None:
+def test_any_query_has_its_usual_plan_where_nothing_is_known(usual: PlannedQuery) -> None:
     check_usual(usual)
 
 
 @given(usual=plans_in_seconds((1, 5)), data=st.data())
-def test_any_query_has_a_plan_whatever_is_known(usual: PhysicalPlan, data: st.DataObject) -> None:
+def test_any_query_has_a_plan_whatever_is_known(usual: PlannedQuery, data: st.DataObject) -> None:
     statistics = drawn_statistics(data, usual)
-    check_numbers(plan_fold(usual.query, None, statistics, shipped_weights()))
+    check_numbers(plan_query(usual.query, None, statistics, shipped_weights()))
 
 
 WINDOWS = (
@@ -91,7 +92,7 @@ def test_every_kind_of_window_under_every_clause(window: str, clause: str) -> No
             for select, tail in (("COUNT(*) AS n, MAX(a.v) AS top", ""), ("a.g, SUM(a.d) AS s", " GROUP BY a.g")):
                 text = f"SELECT {select} FROM {inputs.replace('W', window)}{where}{tail} {clause}"
                 try:
-                    usual = plan_fold(query_of(text))
+                    usual = plan_query(query_of(text))
                 except QueryError:
                     continue
                 check_usual(usual)
@@ -109,17 +110,17 @@ def test_up_to_eight_streams(inputs: int) -> None:
         cycle,
     )
     for text in texts:
-        check_usual(plan_fold(query_of(text)))
+        check_usual(plan_query(query_of(text)))
 
 
 @given(usual=plans_in_seconds(), data=st.data(), times=st.sampled_from([1.01, 2.0, 100.0]))
-def test_more_rows_never_cost_less(usual: PhysicalPlan, data: st.DataObject, times: float) -> None:
+def test_more_rows_never_cost_less(usual: PlannedQuery, data: st.DataObject, times: float) -> None:
     """Nor do they take less memory or travel less, whichever stream they are of and whatever the plan."""
     few = drawn_statistics(data, usual)
     many = faster(few, data.draw(st.integers(0, len(usual.frames) - 1)), times)
-    plan = plan_fold(usual.query, None, few, shipped_weights())
+    plan = plan_query(usual.query, None, few, shipped_weights())
     for other in decision_of(plan).alternatives:
-        before, after = (estimated(plan, other.folds, other.choices, known) for known in (few, many))
+        before, after = (estimated(other.plan, known) for known in (few, many))
         assert after.cpu >= before.cpu * (1 - 1e-9), other.title
         assert after.memory_bytes >= before.memory_bytes * (1 - 1e-9), other.title
         assert after.shuffle_bytes >= before.shuffle_bytes * (1 - 1e-9), other.title
@@ -140,13 +141,13 @@ TEXTS = (
 def test_larger_windows_of_the_same_cells_never_take_less_state_or_memory(
     text: str, data: st.DataObject, times: int
 ) -> None:
-    small, large = (plan_fold(query_of(text.replace("10 SECOND", f"{10 * more} SECOND"))) for more in (1, times))
+    small, large = (plan_query(query_of(text.replace("10 SECOND", f"{10 * more} SECOND"))) for more in (1, times))
     statistics = drawn_statistics(data, small)
-    chosen = plan_fold(small.query, None, statistics, shipped_weights())
+    chosen = plan_query(small.query, None, statistics, shipped_weights())
     for other in decision_of(chosen).alternatives:
-        if other.root == small.root:
-            before = estimated(small, small.folds, other.choices, statistics)
-            after = estimated(large, large.folds, other.choices, statistics)
+        if other.plan.root == small.root:
+            before = estimated(replace(small, choices=other.plan.choices), statistics)
+            after = estimated(replace(large, choices=other.plan.choices), statistics)
             assert after.state_bytes >= before.state_bytes * (1 - 1e-9), other.title
             assert after.memory_bytes >= before.memory_bytes * (1 - 1e-9), other.title
 
@@ -171,12 +172,8 @@ def test_every_operation_that_is_counted_has_a_price_and_every_price_is_of_an_op
     found += [(f"SELECT COUNT(*) AS n FROM a [ROWS 9 SLIDE 1], b {WINDOW} WHERE a.k = b.k", None)]
     found += [("SELECT COUNT(*) AS n FROM a [10 SECOND], b [10 SECOND] WHERE a.k = b.k EMIT ON ARRIVAL", None)]
     for text, forced in found:
-        plan = plan_fold(query_of(text), forced)
-        setting = Setting(
-            tuple(frame.column_bytes for frame in plan.frames),
-            Statistics((known,) * len(plan.frames)),
-            shipped_weights(),
-        )
-        for stage in stages_of(setting, plan.folds, plan.choices, plan.merges):
+        plan = plan_query(query_of(text), forced)
+        setting = Setting.of(plan, Statistics((known,) * len(plan.frames)), shipped_weights())
+        for stage in stages_of(setting, plan):
             counted |= {name for name, amount in stage.amounts.items() if amount}
     assert counted == set(OPERATIONS)

@@ -3,15 +3,12 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from joinfold.inprocess import InProcess
-from joinfold.operators.fold import Fold
-from joinfold.planner.folding import plan_fold
+from joinfold.physical.measured import Measured, StreamFigures
 from joinfold.planner.forcing import Plan
-from joinfold.planner.measuring import equal_combinations, measured_statistics
-from joinfold.planner.statistics import Statistics
+from joinfold.planner.planning import plan_query
+from joinfold.planner.statistics import Statistics, StreamStatistics, measured_statistics
 from tests.operators.runs import plan_of
 
 SECOND = 1_000_000
@@ -26,13 +23,22 @@ def rows(second: int, count: int, keys: int, seed: int) -> pa.Table:
     return pa.table({"ts": pa.array(ts).cast(pa.timestamp("us", "UTC")), **columns})
 
 
-def measured(condition: str, buckets: int = 1, forced: Plan | None = None, seconds: int = 6) -> Statistics | None:
+def machine_of(condition: str, buckets: int = 1, forced: Plan | None = None, seconds: int = 6) -> InProcess:
     plan = plan_of(f"SELECT COUNT(*) AS n FROM a {WINDOW}, b {WINDOW} WHERE {condition}", SCHEMA)
-    machine = InProcess(plan_fold(plan.query, forced), buckets)
+    machine = InProcess(plan_query(plan.query, forced), buckets)
+    feed(machine, seconds)
+    return machine
+
+
+def feed(machine: InProcess, seconds: int) -> None:
     for second in range(seconds):
         machine.feed({"a": rows(second, 200, 10, 1), "b": rows(second, 100, 5, 2)})
         machine.answer()
-    return measured_statistics(machine.folds[-1])
+
+
+def measured(condition: str, buckets: int = 1, forced: Plan | None = None, seconds: int = 6) -> Statistics | None:
+    found = machine_of(condition, buckets, forced, seconds).buckets[-1].measured()
+    return None if found is None else measured_statistics(found)
 
 
 def test_nothing_is_known_at_first() -> None:
@@ -67,51 +73,14 @@ def test_the_share_that_conditions_let_through_is_counted(buckets: int, forced: 
 def test_what_nobody_counts_is_as_assumed() -> None:
     plan = plan_of(f"SELECT a.v, b.v AS w FROM a {WINDOW}, b {WINDOW} WHERE a.k = b.k AND a.v < b.v", SCHEMA)
     machine = InProcess(plan)
-    for second in range(6):
-        machine.feed({"a": rows(second, 200, 10, 1), "b": rows(second, 100, 5, 2)})
-        machine.answer()
-    found = measured_statistics(machine.folds[-1])
-    assert found is not None
-    assert found.selectivity == Statistics(()).selectivity
+    feed(machine, 6)
+    found = machine.buckets[-1].measured()
+    assert found is not None and found.selectivity is None
+    assert measured_statistics(found).selectivity == Statistics(()).selectivity
 
 
-@given(
-    st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=8), min_size=2, max_size=3)
-)
-def test_combinations_with_equal_keys_are_counted_one_by_one(keys: list[list[tuple[int, int]]]) -> None:
-    plan = plan_of(
-        f"SELECT COUNT(*) AS n FROM a {WINDOW}, b {WINDOW} WHERE a.k = b.k AND a.v = b.v AND a.k < b.v", SCHEMA
-    )
-    fold = InProcess(plan).folds[0]
-    assert isinstance(fold, Fold)
-    names, carried = plan.layout.inputs[0].keys, plan.layout.inputs[0].carried
-    inputs = []
-    for own in keys:
-        values = [pa.array([row[place] for row in own], pa.int32()) for place in range(2)]
-        batch = {"cell": pa.array([0] * len(own)), **dict(zip(names, values, strict=True))}
-        batch |= dict.fromkeys(carried, values[0]) | {"i0": pa.array([2] * len(own))}
-        inputs.append(fold.live.vocabulary.entries_of(0, pa.RecordBatch.from_pydict(batch)))
-    expected = 0
-    for row in keys[0]:
-        expected += 2 ** len(keys) * int(np.prod([other.count(row) for other in keys[1:]]))
-    assert equal_combinations(inputs) == expected
-
-
-@pytest.mark.parametrize("method", ["ic", "tc", "pc"])
-def test_windows_that_were_made_anew_tell_the_same_share(method: str) -> None:
-    text = f"SELECT COUNT(*) AS n FROM a {WINDOW}, b {WINDOW} WHERE a.k = b.k AND a.v + b.v < 100"
-    machine = InProcess(plan_fold(plan_of(text, SCHEMA).query, Plan(method=method)), 1)
-    for second in range(6):
-        machine.feed({"a": rows(second, 200, 10, 1), "b": rows(second, 100, 5, 2)})
-        machine.answer()
-    (bucket,) = machine.folds
-    assert isinstance(bucket, Fold)
-    shares = []
-    for is_anew in (False, True):
-        if is_anew:
-            bucket.renew()
-        bucket.observed.counted_at, bucket.observed.selectivity = 0, None
-        found = measured_statistics(bucket)
-        assert found is not None
-        shares.append(found.selectivity)
-    assert shares[0] == shares[1] == pytest.approx(0.5, abs=0.1)
+def test_there_are_no_fewer_entries_than_keys_or_groups() -> None:
+    """Each is estimated by itself."""
+    figures = StreamFigures(rate=5, passes=0.5, keys=30, groups=4, entries=29.5, skew=1.5, disorder=0.1)
+    (known,) = measured_statistics(Measured((figures,), 0.25)).streams
+    assert known == StreamStatistics(5, 30, 4, 30, 0.5, 1.5, 0.1, "measured")

@@ -2,12 +2,13 @@
 
 from joinfold import Session
 from joinfold.logical.sql import expression_text
-from joinfold.planner.plan import Frame, PhysicalPlan
+from joinfold.physical.plan import Frame
+from joinfold.planner.plan import PlannedQuery
 
 A, B = "s a [TUMBLE 1 MINUTE]", "s b [TUMBLE 1 MINUTE]"
 
 
-def plan_of(inputs: str, where: str, select: str = "COUNT(*) AS n") -> PhysicalPlan:
+def plan_of(inputs: str, where: str, select: str = "COUNT(*) AS n") -> PlannedQuery:
     session = Session()
     session.stream("s", "ts TIMESTAMP, k INT, v INT, t STRING", time="ts")
     session.table("r", "k INT, v INT, t STRING")
@@ -26,7 +27,7 @@ def attached(frame: Frame) -> list[tuple[str, list[str], list[str]]]:
     ]
 
 
-def key_texts(plan: PhysicalPlan) -> list[list[str]]:
+def key_texts(plan: PlannedQuery) -> list[list[str]]:
     return [[expression_text(member) for member in members] for members in plan.keys]
 
 
@@ -42,7 +43,7 @@ def test_without_an_equal_value_it_goes_to_the_first_stream_of_any_condition() -
     plan = plan_of(f"{A}, {B}, r", "a.k = b.k AND b.v + r.v > 3 AND a.v <> r.v")
     assert attached(plan.frames[0]) == [("r", [], [])] and not plan.frames[1].attached
     assert [expression_text(part) for part in plan.frames[0].matching] == ["a.v <> r.v"]
-    (condition,) = plan.layout.combining.conditions
+    (condition,) = plan.body.combining.conditions
     assert condition.places == (0, 1)
 
 
@@ -70,14 +71,14 @@ def test_each_stream_has_its_own_relations() -> None:
 
 def test_values_of_a_stream_and_its_relation_are_multiplied_where_they_are() -> None:
     plan = plan_of(f"{A}, r, {B}", "a.k = r.k AND a.k = b.k", "SUM(a.v * r.v * b.v) AS s")
-    assert not plan.layout.combining
-    columns = [[expression_text(expression) for _, expression in frame.columns] for frame in plan.frames]
+    assert not plan.body.combining
+    columns = [[expression_text(column.expression) for column in frame.columns] for frame in plan.frames]
     assert columns[0][1] == "CAST(a.v AS BIGINT) * r.v" and columns[1] == ["b.k", "b.v"]
 
 
 def test_rows_of_one_time_are_ordered_by_the_columns_of_their_stream() -> None:
     plan = plan_of("s a [1 MINUTE], r", "a.k = r.k AND r.v > a.v", "COUNT(*) AS n, MAX(r.t) AS t")
-    assert not [name for name, _ in plan.frames[0].columns if name.startswith("o")]
+    assert not [column for column in plan.frames[0].columns if column.role == "order"]
     arrival = plan_of("s a [1 MINUTE], r", "a.k = r.k AND r.v > a.v EMIT ON ARRIVAL", "COUNT(*) AS n, MAX(r.t) AS t")
-    ordered = [expression_text(part) for name, part in arrival.frames[0].columns if name.startswith("o")]
+    ordered = [expression_text(column.expression) for column in arrival.frames[0].columns if column.role == "order"]
     assert ordered == ["a.k", "a.v"]

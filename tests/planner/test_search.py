@@ -9,15 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joinfold.operators.choice import SUMS, FoldChoice
+from joinfold.physical.choice import SUMS, FoldChoice, usual_choice
+from joinfold.physical.source import StreamRows
 from joinfold.planner import search
 from joinfold.planner.cost.weights import shipped_weights
 from joinfold.planner.cost.windows import flows_of, instants_per_second
 from joinfold.planner.deciding import ALIKE, BY_FAR
+from joinfold.planner.drafting import draft
 from joinfold.planner.estimating import Setting, fold_cost
-from joinfold.planner.folding import plan_fold
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planning import plan_query
 from joinfold.planner.search import choice_title, fold_choices
 from joinfold.planner.statistics import Statistics
 from tests.planner.known import (
@@ -41,7 +43,7 @@ FEW_GROUPS = (stream(8_000, keys=2, groups=2), stream(8_000, keys=2))
 LONG = "[600 SECOND SLIDE 1 SECOND]"
 
 
-def uses_sums(plan: PhysicalPlan) -> bool:
+def uses_sums(plan: PlannedQuery) -> bool:
     return SUMS in plan.choice.indexes
 
 
@@ -60,7 +62,7 @@ def test_many_rows_of_an_entry_are_merged_early_and_few_are_not() -> None:
     assert planned(CONDITION, *many).choice.early == set()
     decision = planned(CONDITION, stream(8_000, 500, entries=1_000), stream(8_000, 500, entries=1e9)).decision
     assert decision is not None
-    choices = [own.choices[0] for own in decision.alternatives]  # the cheapest first
+    choices = [own.plan.choice for own in decision.alternatives]  # the cheapest first
     assert [choice.early for choice in choices if choice.method == "ic"] == [{0}, {0, 1}, set(), {1}]
 
 
@@ -84,7 +86,7 @@ def test_the_fastest_of_the_ends_of_a_chain_is_joined_last(inputs: int, fastest:
     streams = [stream(1e5 if own == place else 1e3, keys=1e5) for own in range(inputs)]
     plan = planned(chain_of(inputs, window=LONG), *streams)
     assert plan.root == NAMES[place]
-    assert plan.layout.feeds.count(place) == 1
+    assert [spec.source for spec in plan.body.inputs].count(StreamRows(place)) == 1
 
 
 def test_one_fold_takes_the_place_of_a_chain_only_if_it_is_cheaper_by_far() -> None:
@@ -93,11 +95,11 @@ def test_one_fold_takes_the_place_of_a_chain_only_if_it_is_cheaper_by_far() -> N
     for rate in (0.01, 1.0, 100.0):
         decision = decision_of(planned(chain_of(3), *(stream(rate, 1_000),) * 3))
         chains, folds = (
-            min(other.estimate.cpu for other in decision.alternatives if (other.root is None) == is_one)
+            min(other.estimate.cpu for other in decision.alternatives if (other.plan.root is None) == is_one)
             for is_one in (False, True)
         )
         ratios.append(chains / folds)
-        assert (decision.chosen.root is None) == (ratios[-1] > BY_FAR)
+        assert (decision.chosen.plan.root is None) == (ratios[-1] > BY_FAR)
     assert max(ratios) > 1 > min(ratios)
 
 
@@ -105,8 +107,8 @@ def test_the_usual_plan_is_kept_where_another_is_hardly_cheaper() -> None:
     kept = 0
     for rate in (10.0, 100.0, 1_000.0):
         decision = decision_of(planned(CONDITION, stream(rate, 1_000), stream(rate, 1_000), selectivity=0.5))
-        usual = FoldChoice.usual(decision.chosen.folds[-1])
-        (own,) = (other for other in decision.alternatives if other.choices[-1] == usual)
+        usual = usual_choice(decision.chosen.plan.answering)
+        (own,) = (other for other in decision.alternatives if other.plan.choice == usual)
         least = decision.alternatives[0].estimate.cpu
         assert (decision.chosen is own) == (ALIKE * own.estimate.cpu <= least)
         kept += decision.chosen is own and least < own.estimate.cpu
@@ -123,9 +125,9 @@ def test_windows_that_count_rows_have_no_tc_and_no_pc(window: str) -> None:
     for select in ("COUNT(*) AS n", "MAX(a.v) AS top"):
         text = f"SELECT {select} FROM a {window}, b {WINDOW} WHERE a.k = b.k AND a.v <> b.v"
         decision = decision_of(planned(text, stream(1_000, 10), stream(1_000, 10), selectivity=0.9))
-        assert {other.choices[-1].method for other in decision.alternatives} == {"ic"}
+        assert {other.plan.choice.method for other in decision.alternatives} == {"ic"}
     timed = decision_of(planned(CONDITION, stream(1_000, 10), stream(1_000, 10)))
-    assert {other.choices[-1].method for other in timed.alternatives} == {"ic", "tc", "pc"}
+    assert {other.plan.choice.method for other in timed.alternatives} == {"ic", "tc", "pc"}
 
 
 @pytest.mark.parametrize(
@@ -139,7 +141,7 @@ def test_windows_that_count_rows_have_no_tc_and_no_pc(window: str) -> None:
 )
 def test_a_forced_plan_is_kept_whatever_it_costs(forced: Plan) -> None:
     plan = planned(BAND, *FEW_GROUPS, selectivity=0.9, plan=forced)
-    assert plan.choices == plan_fold(query_of(BAND), forced).choices
+    assert plan.choices == plan_query(query_of(BAND), forced).choices
     assert plan.following is None
     assert decision_of(plan).reason.startswith("the plan asks for it; ")
     assert decision_of(plan).alternatives[0].estimate.cpu < decision_of(plan).chosen.estimate.cpu
@@ -155,17 +157,17 @@ def test_state_that_is_there_keeps_its_root(root: str | None) -> None:
     """Whatever would be cheaper; a plan that is forced may still ask for another, and is refused elsewhere."""
     text, streams = chain_of(3, window=LONG), tuple(stream(rate, 1e5) for rate in (1e5, 1e3, 1e3))
     query, statistics = query_of(text), Statistics(streams)
-    assert plan_fold(query, None, statistics, shipped_weights()).root == "a"
-    kept = plan_fold(query, None, statistics, shipped_weights(), roots=frozenset({root}))
-    assert kept.root == root and {other.root for other in decision_of(kept).alternatives} == {root}
-    forced = plan_fold(query, Plan(root="b"), statistics, shipped_weights(), roots=frozenset({root}))
+    assert plan_query(query, None, statistics, shipped_weights()).root == "a"
+    kept = plan_query(query, None, statistics, shipped_weights(), roots=frozenset({root}))
+    assert kept.root == root and {other.plan.root for other in decision_of(kept).alternatives} == {root}
+    forced = plan_query(query, Plan(root="b"), statistics, shipped_weights(), roots=frozenset({root}))
     assert forced.root == "b"
 
 
 def test_where_nothing_is_known_the_usual_plan_is_taken_although_another_seems_cheaper() -> None:
     guessed = [replace(known, origin="assumed") for known in FEW_MATCHES]
     plan = planned(BAND, *guessed, selectivity=0.002)
-    assert plan.choice == FoldChoice.usual(plan.layout)
+    assert plan.choice == usual_choice(plan.answering)
     assert decision_of(plan).reason.startswith("nothing is known of the streams")
     assert decision_of(plan).alternatives[0] is not decision_of(plan).chosen
     known = planned(BAND, guessed[0], FEW_MATCHES[1], selectivity=0.002)
@@ -196,25 +198,25 @@ def test_a_plan_that_cannot_be_kept_up_with_is_warned_of() -> None:
     ],
 )
 def test_a_choice_in_a_few_words(text: str, forced: Plan | None, title: str) -> None:
-    plan = plan_fold(query_of(text), forced)
-    assert choice_title(plan.layout, plan.choice, ("a", "b")) == title
+    plan = plan_query(query_of(text), forced)
+    assert choice_title(plan.answering, plan.choice, ("a", "b")) == title
 
 
 # --- how it is found ----------------------------------------------------------------------------------------------
 
 
 def choices_of(text: str, statistics: Statistics) -> list[tuple[float, FoldChoice]]:
-    layout = plan_fold(query_of(text), Plan(early=())).layout  # one fold
+    plan = draft(query_of(text))
     setting = Setting((), statistics, shipped_weights())
-    (flows,), instants = flows_of((layout,), statistics), instants_per_second(layout.timeline, statistics)
-    return fold_choices(setting, layout, flows, instants)
+    (flows,), instants = flows_of(plan.pipeline, statistics), instants_per_second(plan.timing, statistics)
+    return fold_choices(setting, plan.answering, flows, instants)
 
 
 def with_cost(monkeypatch: pytest.MonkeyPatch, cost: Callable[[FoldChoice], float]) -> list[FoldChoice]:
     """Lets choices cost what is said; those that are looked at."""
     looked: list[FoldChoice] = []
 
-    def told(setting: Setting, layout: object, choice: FoldChoice, *others: object) -> float:
+    def told(setting: Setting, stage: object, choice: FoldChoice, *others: object) -> float:
         looked.append(choice)
         return cost(choice)
 
@@ -314,11 +316,11 @@ def test_the_greedy_choice_is_mostly_that_of_looking_at_all() -> None:
             for keys in np.full(4, 10 ** draw.uniform(0, 2))
         )
         statistics = Statistics(streams, 10 ** draw.uniform(-2, 0))
-        layout = plan_fold(query_of(text), Plan(early=())).layout
-        (flows,), setting = flows_of((layout,), statistics), Setting((), statistics, shipped_weights())
+        plan = draft(query_of(text))
+        (flows,), setting = flows_of(plan.pipeline, statistics), Setting((), statistics, shipped_weights())
         seconds, found = next(own for own in choices_of(text, statistics) if own[1].method == "ic")
         least = min(
-            fold_cost(setting, layout, replace(found, early=frozenset(early)), flows, 1.0)
+            fold_cost(setting, plan.answering, replace(found, early=frozenset(early)), flows, 1.0)
             for size in range(5)
             for early in combinations(range(4), size)
         )

@@ -50,7 +50,7 @@ def run(spark: Any, directory: Path) -> tuple[Progress, ...]:
 def test_a_stream_that_shifts_changes_its_plan_and_goes_on_after_a_restart(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("joinfold.planner.folding.usual_weights", lambda: BY_MATCHES)
+    monkeypatch.setattr("joinfold.planner.planning.usual_weights", lambda: BY_MATCHES)
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     batches = micro_batches(replace(FEW_MATCHES, seconds=3, rate=40), replace(MANY_MATCHES, seconds=2))
     write_files(tmp_path, batches[:3], 0)

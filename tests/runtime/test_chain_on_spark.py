@@ -14,13 +14,16 @@ from tests.strategies import assert_same_answers
 
 import joinfold as jf
 from joinfold.dialect import read_schema
+from joinfold.operators.state.bucket_state import BucketState
+from joinfold.physical.timing import OnTrigger
 from joinfold.reference import naive
 from joinfold.reference.rows import Row, to_arrow
 from joinfold.reference.streaming import stream
 from joinfold.runtime import checkpoint, engine, streaming
 from joinfold.runtime.checkpoint import agree
 from joinfold.runtime.handle import METRICS, Handle
-from joinfold.runtime.streaming import FoldProcessor
+from joinfold.runtime.streaming import StageProcessor
+from joinfold.runtime.warm import WarmBucket
 
 pytestmark = pytest.mark.spark
 
@@ -40,7 +43,7 @@ class Shape:
 
     def query_over(self, session: jf.Session) -> jf.Query:
         query = session.sql(self.text, jf.Plan(root=self.root) if self.root else None)
-        assert len(query.plan.folds) == self.folds
+        assert len(query.plan.stages) == self.folds
         return query
 
 
@@ -144,7 +147,7 @@ def test_bounded_data(spark: Any, batches: list[Data], name: str) -> None:
     data = {stream: [row for batch in batches for row in batch[stream]] for stream in "abcd"}
     query = SHAPES[name].query_over(bounded(spark, data))
     expected = naive.answers(query.logical, data)
-    assert len(expected) > 3 or query.plan.layout.timeline.on_trigger
+    assert len(expected) > 3 or isinstance(query.plan.timing.rule, OnTrigger)
     assert_same_answers(expected, rows_of(query.collect()))
 
 
@@ -154,7 +157,7 @@ def test_streams_that_are_stopped_and_started_again(
 ) -> None:
     """Two micro-batches, then a new handle that finds the third; all that it knows is in the checkpoint."""
     if name == "tree":
-        monkeypatch.setattr(engine, "FoldProcessor", forgetful())
+        monkeypatch.setattr(engine, "StageProcessor", forgetful())
     for number in (0, 1):
         write(tmp_path, number, batches[number])
     before = run(spark, tmp_path, SHAPES[name])
@@ -166,16 +169,16 @@ def test_streams_that_are_stopped_and_started_again(
     check_progress(after, batches[2], expected.late)
 
 
-def forgetful() -> type[FoldProcessor]:
+def forgetful() -> type[StageProcessor]:
     """Buckets are made anew in every micro-batch. Workers get the class itself, since they could not import it."""
 
-    class Forgetful(FoldProcessor):
-        def _fold(self, bucket: int) -> Any:
-            name = f"{self.run}-{bucket}"
+    class Forgetful(StageProcessor):
+        def _warm(self, label: int, state: BucketState) -> WarmBucket:
+            name = f"{self.run}-{label}"
             streaming._warm.here.pop(name, None)
             if streaming._warm.folder is not None:
                 (streaming._warm.folder / name).unlink(missing_ok=True)
-            return super()._fold(bucket)
+            return super()._warm(label, state)
 
     return Forgetful
 
@@ -189,7 +192,7 @@ def check_progress(handle: Handle, batch: Data, late: dict[str, int]) -> None:
     report = handle.query.lastProgress
     assert len(report["sources"]) == len({input_.source.name for input_ in inputs})  # also where one is joined twice
     folds = [row.asDict() for name, row in report["observedMetrics"].items() if name.startswith(METRICS)]
-    assert len(folds) == len(handle.plan.folds)
+    assert len(folds) == len(handle.plan.stages)
     assert all(row["state_bytes"] > 0 for row in folds)
     assert progress.state_bytes == sum(row["state_bytes"] for row in folds)
     assert progress.live_entries == sum(row["entries"] for row in folds)

@@ -13,7 +13,7 @@ import joinfold as jf
 from joinfold.dialect import read_schema
 from joinfold.inprocess.frames import frame_batch
 from joinfold.operators.codec import decode
-from joinfold.operators.glimpse import LOOKED_EVERY
+from joinfold.operators.packing.glimpse import LOOKED_EVERY
 from joinfold.reference.rows import Row, from_arrow, to_arrow
 from joinfold.reference.streaming import stream
 from joinfold.runtime.frames import Part, Projection, pack_stage
@@ -47,7 +47,7 @@ def test_of_the_batches_of_a_task_the_first_with_rows_is_looked_at_and_others_no
     table = to_arrow(rows, read_schema(SCHEMA))
     batches = [frame_batch(plan.frames[0], table.slice(number, 1)) for number in range(len(rows))]
     part = Part(0, tuple((name, name) for name in batches[0].schema.names))
-    packed = pack_stage(plan.folds, (part,), (0,))([batches[0].slice(0, 0), *batches])
+    packed = pack_stage(plan.pipeline, (part,), (0,))([batches[0].slice(0, 0), *batches])
     facts = [decode(blob)[1] for blobs in packed for blob in blobs.column("blob").to_pylist()]
     glimpses = [own["glimpse"] for own in facts if "glimpse" in own]
     assert [glimpse is not None for glimpse in glimpses] == 2 * [True, *[False] * (LOOKED_EVERY - 1)]
@@ -58,7 +58,7 @@ def test_each_input_gets_its_own_columns_under_their_names() -> None:
     names = [text.rpartition(" ")[2] for text in projection.texts]
     batch = pa.RecordBatch.from_pydict({name: pa.array([place]) for place, name in enumerate(names)})
     first, second = (part.of(batch) for part in projection.parts)
-    assert first.schema.names == ["ts", "keep", "k0_0"] and "keep" not in second.schema.names
+    assert first.schema.names == ["ts", "keep", "a.k"] and "keep" not in second.schema.names
     assert [column[0].as_py() for column in first.columns] == [0, 1, 2]
     assert [column[0].as_py() for column in second.columns] == [0, 3, 4]
 

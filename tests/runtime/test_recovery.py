@@ -16,7 +16,7 @@ from tests.runtime import resumable
 from tests.strategies import assert_same_answers
 
 import joinfold as jf
-from joinfold.planner.folding import plan_fold
+from joinfold.planner.planning import plan_query
 from joinfold.reference.rows import from_arrow
 from joinfold.reference.streaming import stream
 from joinfold.runtime.checkpoint import agree
@@ -142,7 +142,7 @@ def test_time_goes_on_when_a_filter_lets_nothing_through(spark: Any, tmp_path: P
 
 
 def test_a_manifest_is_whole_or_not_there(spark: Any, tmp_path: Path) -> None:
-    query = plan_fold(resumable.logical())
+    query = plan_query(resumable.logical())
     directory = f"{tmp_path}/checkpoint"
     written = agree(spark, directory, query, 2, explicit=True)
     assert [path.name for path in Path(directory).iterdir() if not path.name.endswith(".crc")] == ["joinfold.json"]

@@ -1,4 +1,4 @@
-"""FOLD's processor with a state in memory: what a worker remembers never disagrees with what is committed."""
+"""A stage's processor with a state in memory: what a worker remembers never disagrees with what is committed."""
 
 import os
 import time
@@ -15,16 +15,18 @@ from tests.strategies import assert_same_answers
 
 from joinfold.errors import EvaluationError
 from joinfold.inprocess.frames import frame_batch
-from joinfold.operators.chain import pack_for
 from joinfold.operators.codec import decode
-from joinfold.operators.fold import Fold
-from joinfold.operators.merge import merge
+from joinfold.operators.packing.routing import pack
+from joinfold.operators.stages.fold import Fold
+from joinfold.operators.stages.merge import merge
+from joinfold.operators.state.bucket_state import POSITION
+from joinfold.physical.stage import Merge
 from joinfold.reference.rows import from_arrow
 from joinfold.reference.streaming import stream
 from joinfold.runtime import streaming, warm
-from joinfold.runtime.stages import FoldStage
-from joinfold.runtime.streaming import FoldProcessor
-from joinfold.runtime.warm import WarmFolds, shared_folder
+from joinfold.runtime.stages import StageRun
+from joinfold.runtime.streaming import StageProcessor
+from joinfold.runtime.warm import WarmBuckets, shared_folder
 
 WINDOW = "[4 MICROSECOND SLIDE 2 MICROSECOND]"
 TEXT = f"SELECT COUNT(*) AS n, MAX(a.v) AS m, SUM(b.v) AS s FROM a {WINDOW}, b {WINDOW} WHERE a.k = b.k"
@@ -62,9 +64,9 @@ class Store:
         del self.written[key]
 
 
-def only_the_moment(store: Store) -> Callable[[Any], Any]:
+def only_the_position(store: Store) -> Callable[[Any], Any]:
     """Reading that fails for entries."""
-    return lambda key: store.written.get(key) if key == streaming._MOMENT else pytest.fail("the state was read")
+    return lambda key: store.written.get(key) if key == POSITION else pytest.fail("the state was read")
 
 
 class Worker:
@@ -72,7 +74,7 @@ class Worker:
 
     def __init__(self) -> None:
         self.store = Store()
-        self.processor = FoldProcessor(FoldStage(PLAN.folds, 0, PLAN.choice, (5,), (5,), TEXT), "run")
+        self.processor = StageProcessor(StageRun(PLAN.pipeline, 0, PLAN.choice, (5,), (5,)), "run")
         self.processor.init(self.store)  # type: ignore[arg-type]
 
     def attempt(self, batch: Data) -> list[tuple[Any, ...]]:
@@ -82,15 +84,17 @@ class Worker:
         blobs = [
             blob
             for place, frame in enumerate(PLAN.frames)
-            for _, _, blob in pack_for(PLAN.folds, place, (5,), frame_batch(frame, tables[frame.input.source.name]))
+            for _, _, blob in pack(PLAN.pipeline, place, (5,), frame_batch(frame, tables[frame.input.source.name]))
         ]
-        arrived = pd.DataFrame({"fold": 0, "bucket": 5, "blob": blobs})
+        arrived = pd.DataFrame({"stage": 0, "bucket": 5, "blob": blobs})
         (answered,) = self.processor.handleInputRows((5,), iter([arrived]), None)
         parts = [decode(bytes(blob))[0] for blob in answered["blob"].dropna()]
         if not parts:
             return []
-        rows = from_arrow(pa.Table.from_batches([merge(PLAN.layout, parts)]))
-        return [(row["instant"], *(row[f"a{place}"] for place in range(3))) for row in rows]
+        last = PLAN.pipeline.last
+        assert isinstance(last, Merge)
+        rows = from_arrow(pa.Table.from_batches([merge(last, parts)]))
+        return [(row["instant"], *(row[f"aggregate_{number}"] for number in range(3))) for row in rows]
 
     def run(self, batch: Data) -> list[tuple[Any, ...]]:
         answered = self.attempt(batch)
@@ -100,7 +104,7 @@ class Worker:
 
 @pytest.fixture(autouse=True)
 def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "_warm", WarmFolds(tmp_path))
+    monkeypatch.setattr(streaming, "_warm", WarmBuckets(tmp_path))
 
 
 def test_a_batch_that_failed_after_its_end_leaves_no_trace() -> None:
@@ -146,7 +150,7 @@ def test_a_worker_that_comes_back_to_a_bucket_reads_what_others_wrote() -> None:
 def test_a_worker_reads_the_state_only_when_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
     worker = Worker()
     worker.run(BATCHES[0])
-    monkeypatch.setattr(worker.store, "getValue", only_the_moment(worker.store))
+    monkeypatch.setattr(worker.store, "getValue", only_the_position(worker.store))
     for batch in BATCHES[1:]:
         worker.run(batch)
 
@@ -155,7 +159,7 @@ def test_another_process_of_the_host_goes_on_without_reading_the_state(monkeypat
     worker, found = Worker(), []
     for number, batch in enumerate(BATCHES):
         if number:
-            monkeypatch.setattr(worker.store, "getValue", only_the_moment(worker.store))
+            monkeypatch.setattr(worker.store, "getValue", only_the_position(worker.store))
             streaming._warm.here.clear()
         found += worker.run(batch)
     assert_same_answers(stream(PLAN.query, BATCHES).answers, found)
@@ -208,8 +212,8 @@ def test_state_does_not_outlive_its_cells() -> None:
 @pytest.mark.parametrize(
     ("part", "damage"),
     [
-        *((part, damage) for part in ("moment", "piece") for damage in ("truncated", "garbled", "future")),
-        ("piece", "missing"),
+        *((part, damage) for part in ("position", "chunk") for damage in ("truncated", "garbled", "future")),
+        ("chunk", "missing"),
     ],
 )
 def test_damaged_state_is_refused_before_anything_is_written(
@@ -217,9 +221,9 @@ def test_damaged_state_is_refused_before_anything_is_written(
 ) -> None:
     worker = Worker()
     worker.run(BATCHES[0])
-    monkeypatch.setattr(streaming, "_warm", WarmFolds())
+    monkeypatch.setattr(streaming, "_warm", WarmBuckets())
     held = worker.store.committed
-    key = next(key for key in held if (key == streaming._MOMENT) == (part == "moment"))
+    key = next(key for key in held if (key == POSITION) == (part == "position"))
     blob = held[key][0]
     match damage:
         case "truncated":

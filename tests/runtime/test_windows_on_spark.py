@@ -16,9 +16,9 @@ from tests.strategies import assert_same_answers
 
 import joinfold as jf
 from joinfold.dialect import read_schema
-from joinfold.operators.buckets import open_bucket
-from joinfold.operators.numbering import NumberFold
-from joinfold.operators.partitions import PartitionFold
+from joinfold.operators.stages.last_rows import LastRows
+from joinfold.operators.stages.number_rows import RowNumbers
+from joinfold.operators.stages.opening import open_bucket
 from joinfold.reference import naive
 from joinfold.reference.rows import Row, to_arrow
 from joinfold.reference.streaming import stream
@@ -44,7 +44,7 @@ class Shape:
 
     def query_over(self, session: jf.Session) -> jf.Query:
         query = session.sql(self.text, jf.Plan(share=self.share) if self.share else None)
-        assert len(query.plan.folds) == self.stages
+        assert len(query.plan.stages) == self.stages
         assert tuple(query.schema.names)[: len(self.leading)] == self.leading
         return query
 
@@ -184,7 +184,7 @@ def test_streams_that_are_stopped_and_started_again(
 ) -> None:
     """Two micro-batches, then a new handle that finds the third; all that it knows is in the checkpoint."""
     if first in ("rows", "last rows"):
-        monkeypatch.setattr(engine, "FoldProcessor", forgetful())
+        monkeypatch.setattr(engine, "StageProcessor", forgetful())
     for number in (0, 1):
         write(tmp_path, number, batches[number])
     before = run(spark, tmp_path, first)
@@ -211,10 +211,10 @@ def test_the_columns_of_window_ids_have_the_types_of_their_windows(spark: Any, b
     assert (first["wid"], first["a_start"], first["a_end"]) == (0, 1, 6)
 
 
-@pytest.mark.parametrize(("name", "kind"), [("rows", NumberFold), ("last rows", PartitionFold)])
+@pytest.mark.parametrize(("name", "kind"), [("rows", RowNumbers), ("last rows", LastRows)])
 def test_the_stages_are_those_that_are_meant(name: str, kind: type) -> None:
     session = jf.Session()
     for stream_name in STREAMS:
         session.stream(stream_name, SCHEMA, time="ts")
     plan = session.sql(SHAPES[name].text).plan
-    assert isinstance(open_bucket(plan.folds[0], 0, plan.choices[0]), kind)
+    assert isinstance(open_bucket(plan.stages[0], plan.timing, 0, plan.choices[0]), kind)

@@ -16,9 +16,9 @@ from joinfold.errors import QueryError
 from joinfold.planner.cost.engine import OPERATIONS, Amounts
 from joinfold.planner.cost.weights import Weights, shipped_weights
 from joinfold.planner.estimating import Setting, stages_of
-from joinfold.planner.folding import plan_fold
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planning import plan_query
 from joinfold.runtime.baselines import crossing_seconds
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def trials() -> Iterator[Trial]:
     yield Trial("three", THREE, Streams((500, 500, 500), 200, 10), 4)
 
 
-def plans(trial: Trial) -> Iterator[tuple[str, PhysicalPlan]]:
+def plans(trial: Trial) -> Iterator[tuple[str, PlannedQuery]]:
     """The plans that a trial is run under: the usual one, every method, every structure, early and not."""
     names, forced = trial.names, []
     for structure in STRUCTURES:
@@ -108,11 +108,11 @@ def plans(trial: Trial) -> Iterator[tuple[str, PhysicalPlan]]:
         forced.append(Plan("ic", (), index))
         forced += [Plan(method, (), index) for method in METHODS[1:] if structure in ("hash", "btree")]
     forced += [Plan("ic", names, dict.fromkeys(names, structure)) for structure in ("hash", "btree", "ttree")]
-    query, usual = trial.query().logical, plan_fold(trial.query().logical)
+    query, usual = trial.query().logical, plan_query(trial.query().logical)
     yield "usual", usual
     for plan in forced:
         try:
-            found = plan_fold(query, plan)
+            found = plan_query(query, plan)
         except QueryError:  # a structure that cannot find, or a method that cannot take back
             continue
         if found.choices != usual.choices:
@@ -185,11 +185,11 @@ def fitted(bills: list[Bill], usual: Weights) -> Weights:
     return Weights(seconds, "calibrated")
 
 
-def _amounts(trial: Trial, plan: PhysicalPlan, weights: Weights) -> tuple[Amounts, Amounts]:
+def _amounts(trial: Trial, plan: PlannedQuery, weights: Weights) -> tuple[Amounts, Amounts]:
     """What PACK and FOLD should do in a second of stream."""
-    setting = Setting(tuple(frame.column_bytes for frame in plan.frames), trial.statistics, weights, crossed=False)
+    setting = Setting.of(plan, trial.statistics, weights, crossed=False)
     pack, fold = Amounts(), Amounts()
-    for stage in stages_of(setting, plan.folds, plan.choices, plan.merges):
+    for stage in stages_of(setting, plan):
         if stage.kind == "PACK":
             pack.add(stage.amounts)
         elif stage.kind == "FOLD":

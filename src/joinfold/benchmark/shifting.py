@@ -17,7 +17,7 @@ from joinfold.benchmark.environment import Say
 from joinfold.errors import QueryError
 from joinfold.inprocess import InProcess
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.plan import PlannedQuery
 from joinfold.session import Session
 from joinfold.workloads.arrival import SECOND_US, START_US
 
@@ -128,7 +128,7 @@ def run_shift(shift: Shift, differences: list[str], say: Say) -> list[ShiftRun]:
 
 
 def _run(
-    told: str, plan: PhysicalPlan, tables: dict[str, list[pa.Table]], patience: float
+    told: str, plan: PlannedQuery, tables: dict[str, list[pa.Table]], patience: float
 ) -> tuple[ShiftRun, pa.Table]:
     """One plan on the whole stream, or until it has taken too long; and its answers."""
     machine, answers = InProcess(plan), []

@@ -19,7 +19,7 @@ from joinfold.planner.cost.weights import Weights
 from joinfold.planner.estimates import Estimate
 from joinfold.planner.estimating import Setting, estimate
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.plan import PlannedQuery
 from joinfold.planner.statistics import Statistics
 from joinfold.query import Query
 from joinfold.session import Session
@@ -87,12 +87,11 @@ class Trial:
         """What a sample of the rows tells."""
         return self.query().statistics
 
-    def expected(self, plan: PhysicalPlan, weights: Weights) -> Estimate:
+    def expected(self, plan: PlannedQuery, weights: Weights) -> Estimate:
         """What a plan should take in process."""
-        setting = Setting(tuple(frame.column_bytes for frame in plan.frames), self.statistics, weights, crossed=False)
-        return estimate(setting, plan.folds, plan.choices, plan.merges)
+        return estimate(Setting.of(plan, self.statistics, weights, crossed=False), plan)
 
-    def slides(self, plan: PhysicalPlan) -> Iterator["Slide"]:
+    def slides(self, plan: PlannedQuery) -> Iterator["Slide"]:
         """Runs a plan, slide by slide, from the first with full windows on."""
         machine, streams = InProcess(plan), self.streams
         first = streams.size // streams.slide + FILLING_SLIDES
@@ -139,7 +138,7 @@ class Measured:
         return self.pack + self.fold
 
 
-def measure(trial: Trial, name: str, plan: PhysicalPlan, patience_seconds: float = 4.0) -> Measured:
+def measure(trial: Trial, name: str, plan: PlannedQuery, patience_seconds: float = 4.0) -> Measured:
     """One plan on one trial; one that takes longer than the patience is measured on fewer slides."""
     began, slides = time.perf_counter(), []
     for slide in trial.slides(plan):

@@ -9,7 +9,7 @@ all of them are read up to the same time.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any, Literal
@@ -23,14 +23,15 @@ from joinfold.inprocess.driver import InProcess
 from joinfold.inprocess.rows import Rows
 from joinfold.inprocess.sampling import sampled_statistics
 from joinfold.logical.query import Source
-from joinfold.operators.bucket import Bucket
+from joinfold.operators.batches import together
 from joinfold.operators.codec import encode
-from joinfold.operators.merge import together
+from joinfold.operators.stages.bucket import Bucket
+from joinfold.physical.columns import CELL
+from joinfold.physical.stored import Stored
 from joinfold.planner.cost.windows import instants_per_second
 from joinfold.planner.costs import stream_text
-from joinfold.planner.declaring import layout_of
 from joinfold.planner.estimates import Estimate
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.plan import PlannedQuery
 from joinfold.planner.statistics import Statistics
 from joinfold.planner.tables import NOTHING, Table, bytes_text, number_text, seconds_text, share_text, times_text
 from joinfold.window import Continuous, Sliding
@@ -98,7 +99,7 @@ class Analysis:
 
 
 def analyze(
-    plan: PhysicalPlan,
+    plan: PlannedQuery,
     data: Mapping[str, Rows],
     expected: Estimate,
     known: Statistics,
@@ -149,14 +150,14 @@ def _shortened(sources: Mapping[str, Source], data: Mapping[str, Rows]) -> tuple
     return data, span_us, notes
 
 
-def _steps_within(plan: PhysicalPlan, known: Statistics, span_us: int) -> int:
+def _steps_within(plan: PlannedQuery, known: Statistics, span_us: int) -> int:
     """How many micro-batches there are: one for a second, or for an instant where these are rarer, as is estimated."""
-    for_a_second = min(instants_per_second(plan.layout.timeline, known), 1.0)
+    for_a_second = min(instants_per_second(plan.timing, known), 1.0)
     return min(max(round(for_a_second * span_us / SECOND_US), FEWEST_STEPS), MOST_STEPS)
 
 
 def _run(
-    plan: PhysicalPlan,
+    plan: PlannedQuery,
     tables: Mapping[str, Rows],
     fed: Iterable[tuple[Mapping[str, Rows], Any]],
     count: int,
@@ -166,47 +167,47 @@ def _run(
 
     It stays with its plan: measured is what was estimated.
     """
-    machine, stored, most = InProcess(replace(plan, following=None)), Stored(), 0
+    machine, stored, most = InProcess(replace(plan, following=None)), StoredEntries(), 0
     if tables:
         machine.feed(tables)
     for number, (step, arrival) in enumerate(fed):
         stored.add(machine.feed(step, arrival))
         machine.answer()
         if number % -(-count // WEIGHINGS) == 0:
-            most = max(most, stored.weigh(machine.folds))
+            most = max(most, stored.weigh(machine.buckets))
         if progress is not None:
             progress(sum(rows.num_rows for rows in step.values()))
-    return machine, max(most, stored.weigh(machine.folds))
+    return machine, max(most, stored.weigh(machine.buckets))
 
 
-class Stored:
-    """The entries that a durable state would have, by fold and input."""
+class StoredEntries:
+    """What a durable state would have, by stage and kind."""
 
     def __init__(self) -> None:
-        self.entries: dict[tuple[int, int], list[pa.RecordBatch]] = {}
+        self.batches: dict[tuple[int, Stored], list[pa.RecordBatch]] = {}
 
-    def add(self, accepted: list[list[tuple[int, pa.RecordBatch]]]) -> None:
-        """Takes in what the folds have accepted of a micro-batch."""
-        for fold, own in enumerate(accepted):
-            for place, batch in own:
-                self.entries.setdefault((fold, place), []).append(batch)
+    def add(self, accepted: list[list[tuple[Stored, pa.RecordBatch]]]) -> None:
+        """Takes in what the buckets have accepted of a micro-batch."""
+        for number, own in enumerate(accepted):
+            for stored, batch in own:
+                self.batches.setdefault((number, stored), []).append(batch)
 
-    def weigh(self, folds: list[Bucket]) -> int:
+    def weigh(self, buckets: Sequence[Bucket]) -> int:
         """Drops what has left, puts the rest into as few entries as say the same, and gives their encoded size."""
         size = 0
-        for (fold, place), batches in self.entries.items():
-            bucket, entries = folds[fold], pa.Table.from_batches([together(batches)]).sort_by("cell").combine_chunks()
-            cells = entries.column("cell")
-            left = bisect_left(range(len(cells)), True, key=lambda at: not bucket.is_done(place, cells[at].as_py()))
+        for (number, stored), batches in self.batches.items():
+            bucket, entries = buckets[number], pa.Table.from_batches([together(batches)]).sort_by(CELL).combine_chunks()
+            cells = entries.column(CELL)
+            left = bisect_left(range(len(cells)), True, key=lambda at: not bucket.is_done(stored, cells[at].as_py()))
             live = entries.slice(left).to_batches()
-            kept = [part for part in (bucket.compacted(place, own, True) for own in live) if part.num_rows]
+            kept = [part for part in (bucket.compacted(stored, own, True) for own in live) if part.num_rows]
             size += sum(len(encode(part)) for part in kept)
-            self.entries[fold, place] = kept
-        self.entries = {key: kept for key, kept in self.entries.items() if kept}
+            self.batches[number, stored] = kept
+        self.batches = {key: kept for key, kept in self.batches.items() if kept}
         return size
 
 
-def _not_filled(plan: PhysicalPlan, span_us: int) -> list[str]:
+def _not_filled(plan: PlannedQuery, span_us: int) -> list[str]:
     """That the windows were not full for long, where they were not."""
     windows = (frame.input.window for frame in plan.frames)
     longest = max((window.size_us for window in windows if isinstance(window, Sliding | Continuous)), default=0)
@@ -216,15 +217,15 @@ def _not_filled(plan: PhysicalPlan, span_us: int) -> list[str]:
     return [f"the rows span {span} and a window holds {holds}, so for much of the time it was not full"]
 
 
-def _streams(plan: PhysicalPlan, known: Statistics, found: Statistics) -> Iterable[Comparison]:
+def _streams(plan: PlannedQuery, known: Statistics, found: Statistics) -> Iterable[Comparison]:
     for stream, (was, is_) in enumerate(zip(known.streams, found.streams, strict=True)):
-        name, side = stream_text(plan.frames[stream].input), layout_of(plan, stream).input_of(stream)
+        name, spec = stream_text(plan.frames[stream].input), plan.pipeline.input_of(stream)
         yield Comparison(f"{name}: rows for a second, {was.origin}", "rows", was.rate, is_.rate)
         yield Comparison(f"{name}: rows that pass", "share", was.passes, is_.passes)
-        if side.keys:
+        if spec.keys:
             yield Comparison(f"{name}: keys in a window", "rows", was.keys, is_.keys)
             yield Comparison(f"{name}: skew of keys", "times", was.skew, is_.skew)
-        if side.groups:
+        if spec.groups:
             yield Comparison(f"{name}: groups in a window", "rows", was.groups, is_.groups)
-    if plan.layout.combining:
+    if plan.body.combining:
         yield Comparison("combinations that pass", "share", known.selectivity, found.selectivity)

@@ -19,8 +19,9 @@ from joinfold.errors import UsageError
 from joinfold.inprocess.driver import InProcess, Measures
 from joinfold.inprocess.rows import Arrival, Rows, kind_of, times_of
 from joinfold.logical.query import LogicalQuery, Source
-from joinfold.planner.folding import plan_fold
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.physical.plan import PhysicalPlan
+from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planning import plan_query
 
 LAST = np.iinfo(np.int64).max
 
@@ -34,7 +35,7 @@ class InProcessRun:
 
 
 def run_in_process(
-    query: LogicalQuery | PhysicalPlan,
+    query: LogicalQuery | PlannedQuery,
     data: Mapping[str, Rows],
     rows_per_step: int | None = None,
     by_row: bool = False,
@@ -46,7 +47,7 @@ def run_in_process(
     """
     if rows_per_step is not None and rows_per_step < 1:
         raise UsageError(f"rows_per_step is {rows_per_step}", "give a number from 1 on, or None for all rows at once.")
-    plan = plan_fold(query) if isinstance(query, LogicalQuery) else query
+    plan = plan_query(query) if isinstance(query, LogicalQuery) else query
     check_data(plan, data)
     streams = {frame.input.source.name: frame.input.source for frame in plan.frames}
     tables = {name: rows for name, rows in data.items() if name not in streams}

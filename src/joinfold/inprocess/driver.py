@@ -20,14 +20,13 @@ from joinfold.inprocess.frames import frame_batch
 from joinfold.inprocess.relations import Side, attached_sides
 from joinfold.inprocess.rows import Arrival, Rows
 from joinfold.inprocess.selecting import answer_table
-from joinfold.operators.bucket import Bucket, Noted
-from joinfold.operators.buckets import open_bucket
-from joinfold.operators.chain import pack_for, pass_on
-from joinfold.operators.changes import changes
-from joinfold.operators.fold import Fold
-from joinfold.operators.merge import merge, placed, together
+from joinfold.operators.packing.routing import Addressed, pack, pass_on
+from joinfold.operators.stages.bucket import Accepted, Bucket
+from joinfold.operators.stages.merge import finished
+from joinfold.operators.stages.opening import open_bucket
 from joinfold.planner.adapting import Change
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.statistics import Statistics
 
 
 @dataclass(slots=True)
@@ -54,17 +53,18 @@ class InProcess:
     PACK makes one entry of the rows of a cell with equal keys and groups, as on Spark; ``by_row``: of each row.
     """
 
-    def __init__(self, plan: PhysicalPlan, buckets: int = 1, by_row: bool = False) -> None:
+    def __init__(self, plan: PlannedQuery, buckets: int = 1, by_row: bool = False) -> None:
         if buckets < 1:
             raise UsageError(f"a query cannot run on {buckets} buckets", "give a number from 1 on.")
         self.plan = plan
         self.by_row = by_row
-        self.labels = tuple(range(buckets if plan.layout.is_distributed else 1))
-        self.folds: list[Bucket] = [  # the buckets of the first fold of a chain, then those of the next
-            open_bucket(layout, number, choice)
-            for layout, choice in zip(plan.folds, plan.choices, strict=True)
+        self.labels = tuple(range(buckets if plan.pipeline.is_distributed else 1))
+        self.buckets: list[Bucket] = [  # those of the first stage, then those of the next
+            open_bucket(stage, plan.timing, number, choice)
+            for stage, choice in zip(plan.stages, plan.choices, strict=True)
             for number in self.labels
         ]
+        self.compared: dict[int, Statistics | None] = {}
         self.measures = Measures()
         self.changes: list[Change] = []
         self._batches = 0
@@ -75,32 +75,32 @@ class InProcess:
     def late(self) -> dict[str, int]:
         """The rows of each input that passed its filters and came too late."""
         return {
-            frame.input.alias: sum(fold.moment.late[place] for fold in self.folds)
-            for place, frame in enumerate(self.plan.frames)
+            frame.input.alias: sum(bucket.position.streams[stream].late for bucket in self.buckets)
+            for stream, frame in enumerate(self.plan.frames)
         }
 
-    def feed(self, data: Mapping[str, Rows], arrival: Arrival | None = None) -> list[list[tuple[int, pa.RecordBatch]]]:
+    def feed(self, data: Mapping[str, Rows], arrival: Arrival | None = None) -> list[Accepted]:
         """Takes in a micro-batch, as rows by the name of their stream; streams that are not read are left alone.
 
         ``arrival`` is the time of rows whose stream has no time column, in microseconds: one for all, or, by the name
         of the stream, that of each row; unless given, micro-batches arrive at 1, 2, …
         The rows of a relation come with the first rows of a stream or before, all at once; later it may have none.
-        Gives back the new entries of each bucket, with their inputs: what a durable state would have to store.
+        Gives back what is new in each bucket, by its kind: what a durable state would have to store.
         """
         self._take_tables(data)
         self._batches += 1
         arrival = self._batches if arrival is None else arrival
-        blobs: list[list[bytes]] = [[] for _ in self.folds]
-        for place, frame in enumerate(self.plan.frames):
+        blobs: list[list[bytes]] = [[] for _ in self.buckets]
+        for stream, frame in enumerate(self.plan.frames):
             rows = data.get(frame.input.source.name)
             if rows is not None and rows.num_rows:
-                batch = frame_batch(frame, rows, self._sides_of(place), arrival)
-                for fold, label, blob in self._packed(place, batch):
-                    blobs[fold * len(self.labels) + label].append(blob)
+                batch = frame_batch(frame, rows, self._sides_of(stream), arrival)
+                for stage, label, blob in self._packed(stream, batch):
+                    blobs[stage * len(self.labels) + label].append(blob)
         names = {frame.input.source.name for frame in self.plan.frames} & data.keys()
         self.measures.rows += sum(data[name].num_rows for name in names)
         start = process_time()
-        accepted = [fold.absorb(mine) for fold, mine in zip(self.folds, blobs, strict=True)]
+        accepted = [bucket.absorb(mine) for bucket, mine in zip(self.buckets, blobs, strict=True)]
         for number, more in enumerate(self._make_views()):
             accepted[number] += more
         self.measures.fold_seconds += process_time() - start
@@ -111,73 +111,70 @@ class InProcess:
         start = process_time()
         if to_the_end:
             self._make_views(to_the_end)
-        noted = [fold.answer(to_the_end) for fold in self.folds[-len(self.labels) :]]
+        emitted = [bucket.answer(to_the_end) for bucket in self.buckets[-len(self.labels) :]]
         if not to_the_end:
             self._follow()
         self.measures.fold_seconds += process_time() - start
         self._weigh()
-        finished = self._merged(noted)
-        if finished is None:
+        answers = finished(self.plan.pipeline.last, emitted)
+        if answers is None:
             return arrow_schema(self.plan.query.schema).empty_table()
-        return answer_table(self.plan, finished)
+        return answer_table(self.plan, answers)
 
     def _take_tables(self, data: Mapping[str, Rows]) -> None:
         for name in {input_.source.name for input_ in self.plan.query.inputs if input_.window is None} & data.keys():
             if self._tables.setdefault(name, data[name]) is not data[name] and data[name].num_rows:
                 raise UsageError(f"relation '{name}' is there already, and more rows of it come", "give it once.")
 
-    def _sides_of(self, place: int) -> tuple[Side, ...]:
+    def _sides_of(self, stream: int) -> tuple[Side, ...]:
         """What is attached to an input, made when its first rows come."""
-        frame = self.plan.frames[place]
-        if place not in self._sides:
+        frame = self.plan.frames[stream]
+        if stream not in self._sides:
             for name in (relation.source.name for attached in frame.attached for relation in attached.relations):
                 if name not in self._tables:
                     hint = "give them with the first rows of a stream, or before."
                     raise UsageError(f"there are no rows of relation '{name}' yet", hint)
-            self._sides[place] = attached_sides(frame, self._tables)
-        return self._sides[place]
+            self._sides[stream] = attached_sides(frame, self._tables)
+        return self._sides[stream]
 
-    def _make_views(self, to_the_end: bool = False) -> list[list[tuple[int, pa.RecordBatch]]]:
-        """Lets all folds but the last answer, each into the view of a later one; the new entries of each bucket."""
-        each = len(self.labels)
-        accepted: list[list[tuple[int, pa.RecordBatch]]] = [[] for _ in self.folds]
-        for fold in range(len(self.plan.folds) - 1):
+    def _make_views(self, to_the_end: bool = False) -> list[Accepted]:
+        """Lets all stages but the last answer, each into the view of a later one; what is new in each bucket."""
+        each, pipeline = len(self.labels), self.plan.pipeline
+        accepted: list[Accepted] = [[] for _ in self.buckets]
+        for stage in range(len(pipeline.stages) - 1):
             blobs: dict[int, list[bytes]] = {}
             for label in self.labels:
-                noted = self.folds[fold * each + label].answer(to_the_end)
-                accepted[fold * each + label] += self.folds[fold * each + label].take_made()
-                for reader, other, blob in pass_on(self.plan.folds, fold, label, self.labels, noted):
+                emitted = self.buckets[stage * each + label].answer(to_the_end)
+                accepted[stage * each + label] += self.buckets[stage * each + label].take_made()
+                for reader, other, blob in pass_on(pipeline, stage, label, self.labels, emitted):
                     blobs.setdefault(reader * each + other, []).append(blob)
             for number, mine in blobs.items():
-                accepted[number] += self.folds[number].absorb(mine)
+                accepted[number] += self.buckets[number].absorb(mine)
         return accepted
 
-    def _packed(self, place: int, batch: pa.RecordBatch) -> list[tuple[int, int, bytes]]:
+    def _packed(self, stream: int, batch: pa.RecordBatch) -> list[Addressed]:
         start = process_time()
-        packed = list(pack_for(self.plan.folds, place, self.labels, batch, self.by_row))
+        packed = list(pack(self.plan.pipeline, stream, self.labels, batch, self.by_row))
         self.measures.pack_seconds += process_time() - start
         return packed
 
-    def _merged(self, noted: list[Noted]) -> pa.RecordBatch | None:
-        layout, first = self.plan.layout, noted[0]
-        parts = [part.rows for part in noted if part.rows is not None]
-        if not parts:
-            return None
-        finished = together(parts) if layout.is_plain else merge(layout, parts)
-        if layout.changes:
-            finished = changes(finished, first.numbers, first.before)
-        if first.where is None:
-            return finished
-        return placed(finished, first.numbers, first.where, [field.name for field in self.plan.query.leading])
-
     def _follow(self) -> None:
         """Lets buckets go on with a cheaper plan if there is one."""
-        if self.plan.following is not None:
-            folds = [fold for fold in self.folds[-len(self.labels) :] if isinstance(fold, Fold)]
-            self.changes += filter(None, map(self.plan.following.follow, folds))
+        following, plan = self.plan.following, self.plan
+        if following is None:
+            return
+        for bucket in self.buckets[-len(self.labels) :]:
+            measured, compared = bucket.measured(), self.compared.get(bucket.number)
+            if measured is None:
+                continue
+            found = following.compare(plan.answering, plan.timing, bucket.choice, measured, compared)
+            self.compared[bucket.number] = found.statistics
+            if found.choice is not None:
+                bucket.go_on_with(found.choice)
+            self.changes += [] if found.change is None else [found.change]
 
     def _weigh(self) -> None:
         measures = self.measures
-        measures.touched = sum(fold.touched for fold in self.folds)
-        measures.bytes_held = sum(fold.bytes_held for fold in self.folds)
+        measures.touched = sum(bucket.touched for bucket in self.buckets)
+        measures.bytes_held = sum(bucket.bytes_held for bucket in self.buckets)
         measures.most_bytes_held = max(measures.most_bytes_held, measures.bytes_held)

@@ -1,7 +1,7 @@
 """From an input's rows to the frame that PACK takes: event time, whether a row passes the filters, the plan's columns.
 
 What a filter removes must not fail to compute. So columns are computed for the rows that pass and put back in place,
-with NULL for the others. Only the columns that order rows of one time (``o…``) are there for all rows.
+with NULL for the others. Only the columns that order rows of one time are there for all rows.
 
     rows      •  •  •  •        filter ──▶  •  •   ──▶  evaluate ──▶ scatter      x  -  y  -
     keep      T  F  T  F
@@ -21,14 +21,12 @@ from joinfold.columnar.vector import Flags
 from joinfold.errors import EvaluationError
 from joinfold.inprocess.relations import Side, matched
 from joinfold.inprocess.rows import Arrival, Rows, column_of, times_of
-from joinfold.logical.expressions import Column, Expression, walk
-from joinfold.planner.plan import Frame
+from joinfold.logical.expressions import Column, walk
+from joinfold.physical.columns import FIRST, KEEP, MATCHES, TIME
+from joinfold.physical.plan import Frame, FrameColumn
 from joinfold.types import DataType
 
 Columns: TypeAlias = Mapping[Key, pa.Array]
-
-_ORDER = "o"
-_AGGREGATED = ("x", "e", "c")  # numbers, extremes and conditions: what aggregates read
 
 
 def frame_batch(frame: Frame, rows: Rows, sides: tuple[Side, ...] = (), arrival: Arrival = 1) -> pa.RecordBatch:
@@ -39,23 +37,23 @@ def frame_batch(frame: Frame, rows: Rows, sides: tuple[Side, ...] = (), arrival:
     alias, source = frame.input.alias, frame.input.source
     columns = {(alias, name): column_of(source, rows, name) for name in sorted(_columns_read(frame))}
     count = rows.num_rows
-    found = {"ts": times_of(source, rows, arrival)}
+    found = {TIME: times_of(source, rows, arrival)}
     kept: Flags | None = None
     if frame.keep is not None:
         kept = is_true(frame.keep, columns, count)
-        found["keep"] = pa.array(kept)
-    for name, expression in frame.columns:
-        if name.startswith(_ORDER):
-            found[name] = _value(name, expression, columns, count)
+        found[KEEP] = pa.array(kept)
+    for column in frame.columns:
+        if column.role == "order":
+            found[column.name] = _value(column, columns, count)
     passing = Side(frozenset({alias}), columns, count)
     if kept is not None:
         passing = passing.take(np.flatnonzero(kept))
     if frame.attached:
         return _with_matches(frame, found, passing, np.ones(count, np.bool_) if kept is None else kept, sides)
-    for name, expression in frame.columns:
-        if not name.startswith(_ORDER):
-            values = _value(name, expression, passing.columns, passing.rows)
-            found[name] = values if kept is None else _scattered(values, kept)
+    for column in frame.columns:
+        if column.role != "order":
+            values = _value(column, passing.columns, passing.rows)
+            found[column.name] = values if kept is None else _scattered(values, kept)
     return pa.RecordBatch.from_pydict(_in_order(frame, found))
 
 
@@ -70,17 +68,17 @@ def _with_matches(
     order = np.argsort(rows, kind="stable")
     rows, is_match = rows[order], order < len(origin)
     spread = {name: column.take(pa.array(rows)) for name, column in found.items()}
-    spread["first"] = pa.array(np.diff(rows, prepend=-1) != 0)
-    spread["matches"] = pa.array(is_match)
-    for name, expression in frame.columns:
-        if not name.startswith(_ORDER):
-            spread[name] = _scattered(_value(name, expression, matches.columns, matches.rows), is_match)
+    spread[FIRST] = pa.array(np.diff(rows, prepend=-1) != 0)
+    spread[MATCHES] = pa.array(is_match)
+    for column in frame.columns:
+        if column.role != "order":
+            spread[column.name] = _scattered(_value(column, matches.columns, matches.rows), is_match)
     return pa.RecordBatch.from_pydict(_in_order(frame, spread))
 
 
 def _columns_read(frame: Frame) -> set[str]:
     """The columns of the stream that its frame is made of."""
-    expressions = [expression for _, expression in frame.columns] + ([] if frame.keep is None else [frame.keep])
+    expressions = [column.expression for column in frame.columns] + ([] if frame.keep is None else [frame.keep])
     expressions += [*frame.matching, *(key.left for attachment in frame.attached for key in attachment.keys)]
     nodes = (node for expression in expressions for node in walk(expression) if isinstance(node, Column))
     return {node.name for node in nodes if node.input == frame.input.alias}
@@ -88,14 +86,14 @@ def _columns_read(frame: Frame) -> set[str]:
 
 def _in_order(frame: Frame, found: dict[str, pa.Array]) -> dict[str, pa.Array]:
     """The columns of the plan last and in its order."""
-    planned = {name: found.pop(name) for name, _ in frame.columns}
+    planned = {column.name: found.pop(column.name) for column in frame.columns}
     return found | planned
 
 
-def _value(name: str, expression: Expression, columns: Columns, rows: int) -> pa.Array:
-    if not name.startswith(_AGGREGATED):
-        return evaluate(expression, columns, rows)
-    return _fitted(evaluate(expression, columns, rows, wide=True), expression.type)
+def _value(column: FrameColumn, columns: Columns, rows: int) -> pa.Array:
+    if column.role != "argument":
+        return evaluate(column.expression, columns, rows)
+    return _fitted(evaluate(column.expression, columns, rows, wide=True), column.expression.type)
 
 
 def _fitted(values: pa.Array, type_: DataType) -> pa.Array:

@@ -20,7 +20,7 @@ from joinfold.inprocess.rows import Rows, column_of
 from joinfold.kernels.grouping import group_rows
 from joinfold.logical.expressions import Column, Expression, inputs_read, walk
 from joinfold.operators.values import identity_codes, present
-from joinfold.planner.plan import Attachment, Equality, Frame
+from joinfold.physical.plan import Attachment, Equality, Frame
 from joinfold.planner.relations import equalities, reads_within
 
 PAIRS_AT_ONCE = 2**20
@@ -76,7 +76,7 @@ def matched(frame: Frame, stream: Side, sides: tuple[Side, ...]) -> tuple[Intege
 
 def _expressions(frame: Frame) -> list[Expression]:
     said = [part for attachment in frame.attached for part in attachment.said]
-    return [*said, *frame.matching, *(expression for _, expression in frame.columns)]
+    return [*said, *frame.matching, *(column.expression for column in frame.columns)]
 
 
 def _combined(attachment: Attachment, read: set[Column], tables: Mapping[str, Rows]) -> Side:

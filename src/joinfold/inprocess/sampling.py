@@ -23,12 +23,11 @@ from joinfold.inprocess.relations import Side, attached_sides
 from joinfold.inprocess.rows import Rows, times_of
 from joinfold.inprocess.selectivity import sampled_selectivity
 from joinfold.kernels.grouping import group_rows
-from joinfold.operators.layout import FoldLayout
-from joinfold.operators.pack import cut
-from joinfold.operators.timeline import BEGINNING
+from joinfold.operators.packing.rows import timed_rows
 from joinfold.operators.values import identity_codes
-from joinfold.planner.declaring import assumed_statistics, layout_of
-from joinfold.planner.plan import Frame, PhysicalPlan
+from joinfold.physical.plan import Frame, PhysicalPlan
+from joinfold.planner.chaining import usual_input
+from joinfold.planner.declaring import assumed_statistics
 from joinfold.planner.statistics import Statistics, StreamStatistics
 from joinfold.window import Continuous, Landmark, RangeByRows, Sliding, Window
 from joinfold.window import Rows as LastRows
@@ -49,39 +48,37 @@ class Sample:
     passing: pa.RecordBatch | None = None
 
 
-def sampled_statistics(plan: PhysicalPlan, tables: Mapping[str, Rows]) -> Statistics:
+def sampled_statistics(draft: PhysicalPlan, tables: Mapping[str, Rows]) -> Statistics:
     """What the rows of streams and relations tell of a query, by their names; the rest is as assumed."""
-    known = assumed_statistics(plan)
-    samples = _samples(plan, tables, known.streams)
+    known = assumed_statistics(draft)
+    samples = _samples(draft, tables, known.streams)
     for stream, sample in samples.items():
         known = known.with_stream(stream, sample.statistics)
     passing = {stream: sample.passing for stream, sample in samples.items() if sample.passing is not None}
-    return replace(known, selectivity=sampled_selectivity(plan, passing, known.selectivity))
+    return replace(known, selectivity=sampled_selectivity(draft, passing, known.selectivity))
 
 
 def _samples(
-    plan: PhysicalPlan, tables: Mapping[str, Rows], assumed: tuple[StreamStatistics, ...]
+    draft: PhysicalPlan, tables: Mapping[str, Rows], assumed: tuple[StreamStatistics, ...]
 ) -> dict[int, Sample]:
     """A sample of each stream that has rows; what fails to compute does so again when the query runs, and says why."""
     timed: dict[int, tuple[Rows, Integers | None]] = {}
-    for stream, frame in enumerate(plan.frames):
+    for stream, frame in enumerate(draft.frames):
         rows = tables.get(frame.input.source.name)
         if rows is not None and rows.num_rows:
             with suppress(JoinfoldError):
                 timed[stream] = _timed(frame, rows)
-    instant = _common_instant([(plan.layout.timeline.windows[stream], times) for stream, (_, times) in timed.items()])
+    instant = _common_instant([(draft.timing.windows[stream], times) for stream, (_, times) in timed.items()])
     found = {}
     for stream, (rows, times) in timed.items():
-        frame, layout = plan.frames[stream], layout_of(plan, stream)
         with suppress(JoinfoldError):
-            sides = _sides(frame, tables)
-            found[stream] = _sample(frame, layout, stream, rows, times, instant, sides, assumed[stream])
+            sides = _sides(draft.frames[stream], tables)
+            found[stream] = _sample(draft, stream, rows, times, instant, sides, assumed[stream])
     return found
 
 
 def _sample(
-    frame: Frame,
-    layout: FoldLayout,
+    draft: PhysicalPlan,
     stream: int,
     rows: Rows,
     times: Integers | None,
@@ -89,7 +86,7 @@ def _sample(
     sides: tuple[Side, ...] | None,
     assumed: StreamStatistics,
 ) -> Sample:
-    window, side = layout.timeline.windows[stream], layout.input_of(stream)
+    frame, window, spec = draft.frames[stream], draft.timing.windows[stream], usual_input(draft, stream)
     rate = assumed.rate if times is None else _rate(times, assumed.rate)
     found = _numbers(window, rows.num_rows, times, instant)
     numbers = _middle(found, MOST_JOINED_ROWS if frame.attached else MOST_ROWS)
@@ -97,17 +94,17 @@ def _sample(
     known = replace(assumed, rate=rate, disorder=disorder, origin="sampled")
     if sides is None or not len(numbers):
         return Sample(known)
-    cut_rows = cut(layout, stream, frame_batch(frame, _taken(rows, numbers), sides))
-    passes = cut_rows.kept & cut_rows.keyed
-    if cut_rows.matches is not None:
-        passes &= cut_rows.matches
-    passing, framed = cut_rows.batch.filter(pa.array(passes)), len(passes) / len(numbers)
+    timed = timed_rows(draft.timing, spec, frame_batch(frame, _taken(rows, numbers), sides))
+    passes = timed.kept & timed.keyed
+    if timed.matches is not None:
+        passes &= timed.matches
+    passing, framed = timed.batch.filter(pa.array(passes)), len(passes) / len(numbers)
     share = passing.num_rows / max(len(passes), 1)
     whole = _rows_held(window, len(found), None if times is None else rate)
     held = whole * framed * share if whole > len(numbers) else None
-    keys, skew = _distinct(passing, side.keys, held)
-    groups, _ = _distinct(passing, side.groups, held)
-    entries = max(_distinct(passing, side.identity, held)[0], keys, groups)
+    keys, skew = _distinct(passing, spec.keys, held)
+    groups, _ = _distinct(passing, spec.groups, held)
+    entries = max(_distinct(passing, spec.identity, held)[0], keys, groups)
     known = replace(known, rate=rate * framed, passes=share, keys=keys, groups=groups, entries=entries, skew=skew)
     return Sample(known, passing)
 
@@ -157,7 +154,8 @@ def _numbers(window: Window, count: int, times: Integers | None, instant: int | 
             if len(found):
                 break
         return found
-    return np.flatnonzero(times >= (window.from_us if isinstance(window, Landmark) and window.from_us else BEGINNING))
+    mark = window.from_us if isinstance(window, Landmark) else None
+    return np.arange(count) if mark is None else np.flatnonzero(times >= mark)
 
 
 def _rows_held(window: Window, found: int, rate: float | None) -> float:

@@ -17,7 +17,8 @@ from joinfold.arrow import arrow_schema
 from joinfold.columnar import evaluate, is_true
 from joinfold.columnar.vector import Flags
 from joinfold.logical.expressions import AggregateValue, Column, Expression, GroupValue, rewrite
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.physical.columns import NOW, WAS, aggregate_column, group_column
+from joinfold.physical.plan import PhysicalPlan
 from joinfold.types import DataType
 
 Places = NDArray[np.int64]
@@ -56,13 +57,13 @@ def _when(plan: PhysicalPlan) -> list[str]:
     return [field.name for field in plan.query.leading]
 
 
-def _selected(plan: PhysicalPlan, finished: pa.RecordBatch, rows: Places, prefix: str = "") -> Selected:
-    """HAVING and SELECT on some rows; the prefix says which of their aggregates are meant."""
+def _selected(plan: PhysicalPlan, finished: pa.RecordBatch, rows: Places, before: bool = False) -> Selected:
+    """HAVING and SELECT on some rows; ``before``: on their aggregates as they were."""
     having = plan.query.having
     if having is not None:
-        rows = rows[is_true(_over(plan, having, prefix), _columns(finished, rows), len(rows))]
+        rows = rows[is_true(_over(plan, having, before), _columns(finished, rows), len(rows))]
     columns = _columns(finished, rows)
-    values = [evaluate(_over(plan, output.expression, prefix), columns, len(rows)) for output in plan.query.outputs]
+    values = [evaluate(_over(plan, output.expression, before), columns, len(rows)) for output in plan.query.outputs]
     return Selected(rows, values)
 
 
@@ -71,15 +72,15 @@ def _columns(finished: pa.RecordBatch, rows: Places) -> dict[tuple[str, str], pa
     return {(_FINISHED, name): chosen.column(name) for name in chosen.schema.names}
 
 
-def _over(plan: PhysicalPlan, expression: Expression, prefix: str) -> Expression:
+def _over(plan: PhysicalPlan, expression: Expression, before: bool) -> Expression:
     """The expression with groups, aggregates and shown columns as columns of MERGE's answer."""
 
     def column(node: Expression) -> Expression | None:
         match node:
             case GroupValue(index=index, type=type_):
-                return Column(_FINISHED, plan.group_name(plan.groups[index]), type_)
+                return Column(_FINISHED, group_column(index), type_)
             case AggregateValue(index=index, type=type_):
-                return Column(_FINISHED, f"{prefix}a{index}", type_)
+                return Column(_FINISHED, aggregate_column(index, before), type_)
             case Column():
                 return Column(_FINISHED, dict(plan.shown)[node], node.type)
             case _:
@@ -90,8 +91,8 @@ def _over(plan: PhysicalPlan, expression: Expression, prefix: str) -> Expression
 
 def _changed(plan: PhysicalPlan, finished: pa.RecordBatch) -> tuple[list[pa.Array], Selected]:
     """What to emit, and the kind of change of each; a row that is gone is shown as it was."""
-    old = _selected(plan, finished, _places(finished.column("was")), "old_")
-    new = _selected(plan, finished, _places(finished.column("now")))
+    old = _selected(plan, finished, _places(finished.column(WAS)), before=True)
+    new = _selected(plan, finished, _places(finished.column(NOW)))
     _, in_old, in_new = np.intersect1d(old.rows, new.rows, assume_unique=True, return_indices=True)
     pairs = zip(old.take(in_old).values, new.take(in_new).values, plan.query.outputs, strict=True)
     differs = np.zeros(len(in_new), np.bool_)

@@ -15,9 +15,11 @@ from joinfold.columnar import Key, is_true
 from joinfold.errors import JoinfoldError
 from joinfold.inprocess.relations import equal_rows
 from joinfold.logical.expressions import Call, Column, Expression
-from joinfold.operators.layout import FoldLayout, RangeJoin
 from joinfold.operators.values import identity_codes
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.physical.columns import pair_column
+from joinfold.physical.combining import RangeJoin
+from joinfold.physical.plan import PhysicalPlan
+from joinfold.physical.stage import Body
 
 FIRST_ROWS = 300
 GROWTH = 2
@@ -26,33 +28,32 @@ ENOUGH_PAIRS = 20_000
 Integers = NDArray[np.int64]
 
 
-def sampled_selectivity(plan: PhysicalPlan, passing: Mapping[int, pa.RecordBatch], assumed: float) -> float:
+def sampled_selectivity(draft: PhysicalPlan, passing: Mapping[int, pa.RecordBatch], assumed: float) -> float:
     """The share of combinations that is left; as assumed for what no sample tells. ``passing`` is by stream."""
-    found, layout = 1.0, plan.layout
-    said = _said(plan)
-    for places, expressions in said.items():
+    found = 1.0
+    for places, expressions in _said(draft).items():
         share = None
         if len(places) == 2 and all(place in passing and passing[place].num_rows for place in places):
-            share = _share(layout, places[0], places[1], passing, expressions)
+            share = _share(draft, places[0], places[1], passing, expressions)
         found *= assumed if share is None else share
     return found
 
 
-def _said(plan: PhysicalPlan) -> dict[tuple[int, ...], list[Expression]]:
+def _said(draft: PhysicalPlan) -> dict[tuple[int, ...], list[Expression]]:
     """Ranges and conditions, by the inputs that they are about."""
     found: dict[tuple[int, ...], list[Expression]] = {}
-    combining = plan.layout.combining
+    combining = draft.body.combining
     for join in combining.ranges:
         places = tuple(sorted((join.value_place, join.bound_place)))
-        found.setdefault(places, []).extend(_comparisons(plan, join))
+        found.setdefault(places, []).extend(_comparisons(draft, join))
     for condition in combining.conditions:
         found.setdefault(condition.places, []).append(condition.expression)
     return found
 
 
-def _comparisons(plan: PhysicalPlan, join: RangeJoin) -> list[Expression]:
+def _comparisons(draft: PhysicalPlan, join: RangeJoin) -> list[Expression]:
     def column(place: int, name: str) -> Column:
-        return Column(str(place), name, dict(plan.frames[place].columns)[name].type)
+        return Column(pair_column(place), name, draft.frames[place].expressions[name].type)
 
     value = column(join.value_place, join.value)
     bounds = [(">", join.low), ("<", join.high)]
@@ -64,13 +65,13 @@ def _comparisons(plan: PhysicalPlan, join: RangeJoin) -> list[Expression]:
 
 
 def _share(
-    layout: FoldLayout, left: int, right: int, passing: Mapping[int, pa.RecordBatch], expressions: list[Expression]
+    draft: PhysicalPlan, left: int, right: int, passing: Mapping[int, pa.RecordBatch], expressions: list[Expression]
 ) -> float | None:
     """The share of pairs for which all is true; None where no pair has equal keys, or something fails to compute."""
     wanted = FIRST_ROWS
     while True:
         rows = {place: _thinned(passing[place], wanted) for place in (left, right)}
-        lefts, rights = _pairs(layout, left, right, rows)
+        lefts, rights = _pairs(draft.body, left, right, rows)
         if len(lefts) >= ENOUGH_PAIRS or wanted >= max(passing[place].num_rows for place in (left, right)):
             break
         wanted *= GROWTH
@@ -79,9 +80,9 @@ def _share(
     columns: dict[Key, pa.Array] = {}
     for place, numbers in ((left, lefts), (right, rights)):
         paired = rows[place].take(pa.array(numbers))
-        columns |= {(str(place), name): paired.column(name) for name in paired.schema.names}
+        columns |= {(pair_column(place), name): paired.column(name) for name in paired.schema.names}
     try:
-        flags = [is_true(expression, columns, len(lefts), layout.combining.zone) for expression in expressions]
+        flags = [is_true(expression, columns, len(lefts), draft.timing.zone) for expression in expressions]
     except JoinfoldError:
         return None
     met = int(np.count_nonzero(np.logical_and.reduce(flags)))
@@ -95,9 +96,9 @@ def _thinned(rows: pa.RecordBatch, wanted: int) -> pa.RecordBatch:
     return rows.take(pa.array(np.linspace(0, rows.num_rows - 1, wanted).astype(np.int64)))
 
 
-def _pairs(layout: FoldLayout, left: int, right: int, rows: Mapping[int, pa.RecordBatch]) -> tuple[Integers, Integers]:
+def _pairs(body: Body, left: int, right: int, rows: Mapping[int, pa.RecordBatch]) -> tuple[Integers, Integers]:
     """The pairs of rows whose keys are equal, or all."""
-    one, other = layout.inputs[left], layout.inputs[right]
+    one, other = body.inputs[left], body.inputs[right]
     codes = []
     for number, name in zip(one.classes, one.keys, strict=True):
         if number in other.classes:

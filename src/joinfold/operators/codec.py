@@ -15,7 +15,7 @@ import pyarrow as pa
 from joinfold.errors import EvaluationError
 
 MAGIC = b"JFLD"
-VERSION = 2
+VERSION = 3
 HEADER = 12
 _NARROW = (np.uint8, np.uint16, np.uint32)
 

@@ -15,43 +15,42 @@ import pyarrow as pa
 
 from joinfold.kernels import double_double
 from joinfold.kernels.grouping import group_rows, sum_dds, sum_ints
-from joinfold.operators.layout import InputLayout
 from joinfold.operators.values import extreme_of, identity_codes
+from joinfold.physical.columns import CELL, COUNT
+from joinfold.physical.payload import InputSpec
 
 
-def latest(side: InputLayout, entries: pa.RecordBatch, keep_gone: bool) -> pa.RecordBatch:
+def latest(spec: InputSpec, entries: pa.RecordBatch, keep_gone: bool) -> pa.RecordBatch:
     """The last row of each group of a view, whose rows are in order; ``keep_gone``: also of groups that are gone.
 
     Those may be left away only where no earlier row is left behind.
     """
-    codes = [code for name in side.identity for code in identity_codes(entries.column(name))]
+    codes = [code for name in spec.identity for code in identity_codes(entries.column(name))]
     newest_first = np.arange(entries.num_rows)[::-1]
     _, first_row = group_rows(np.stack(codes)[:, ::-1])
     last = np.sort(newest_first[first_row])
     rows = entries.take(pa.array(last))
-    return rows if keep_gone else rows.filter(pa.array(rows.column("i0").to_numpy() > 0))
+    return rows if keep_gone else rows.filter(pa.array(rows.column(COUNT).to_numpy() > 0))
 
 
-def added_up(side: InputLayout, entries: pa.RecordBatch, alike_before: int) -> pa.RecordBatch:
+def added_up(spec: InputSpec, entries: pa.RecordBatch, alike_before: int) -> pa.RecordBatch:
     """The sums and extremes of entries that are equal in all else; cells before ``alike_before`` count as one."""
-    cells = np.asarray(entries.column("cell").to_numpy(), np.int64)
+    cells = np.asarray(entries.column(CELL).to_numpy(), np.int64)
     alike = cells < alike_before
     if alike.any():
         cells = np.where(alike, cells[alike].max(), cells)
-    named = side.identity
+    named = spec.identity
     codes = [cells, *(code for name in named for code in identity_codes(entries.column(name)))]
     entry_of_row, first_row = group_rows(np.stack(codes))
     count, first = len(first_row), pa.array(first_row)
-    columns: dict[str, pa.Array] = {"cell": pa.array(cells[first_row])}
+    columns: dict[str, pa.Array] = {CELL: pa.array(cells[first_row])}
     columns |= {name: entries.column(name).take(first) for name in named}
-    for place in range(len(side.integers)):
-        columns[f"i{place}"] = pa.array(sum_ints(entry_of_row, count, entries.column(f"i{place}").to_numpy()))
-    for place in range(len(side.reals)):
-        parts = (sum_dds(entry_of_row, count, entries.column(f"{part}{place}").to_numpy()) for part in "hl")
-        high, low = double_double.add(*parts)
-        columns |= {f"h{place}": pa.array(high), f"l{place}": pa.array(low)}
+    for name in spec.integer_names:
+        columns[name] = pa.array(sum_ints(entry_of_row, count, entries.column(name).to_numpy()))
+    for names in spec.real_names:
+        parts = (sum_dds(entry_of_row, count, entries.column(name).to_numpy()) for name in names)
+        columns |= dict(zip(names, map(pa.array, double_double.add(*parts)), strict=True))
     everywhere = np.ones(len(cells), np.bool_)
-    for place, extreme in enumerate(side.extremes):
-        values = entries.column(f"e{place}")
-        columns[f"e{place}"] = extreme_of(values, everywhere, extreme.largest, entry_of_row, count)
+    for name, extreme in zip(spec.extreme_names, spec.extremes, strict=True):
+        columns[name] = extreme_of(entries.column(name), everywhere, extreme.largest, entry_of_row, count)
     return pa.RecordBatch.from_pydict(columns)

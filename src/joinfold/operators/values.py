@@ -45,6 +45,11 @@ def present(column: pa.Array) -> Flags | None:
     return column.is_valid().to_numpy(zero_copy_only=False) if column.null_count else None
 
 
+def flags_of(column: pa.Array) -> Flags:
+    """True where a condition is true; NULL is not."""
+    return column.fill_null(False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
 def identity_codes(column: pa.Array) -> list[Codes]:
     """Code columns that are equal in two rows exactly when the values are; NULL equals NULL."""
     values = integers(column)

@@ -10,13 +10,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from joinfold.kernels.compiling import readable
-from joinfold.operators.entries import Entries, Ids, Integers, joined
+from joinfold.operators.entries import Entries, Flags, Ids, Integers, Payload, joined
 from joinfold.operators.identities import RowIds
 from joinfold.operators.labels import OrderLabels
-from joinfold.operators.layout import FoldLayout, InputLayout
-from joinfold.operators.ranges import RangeCodes
-
-Flags = NDArray[np.bool_]
+from joinfold.operators.windows.ranges import RangeCodes
+from joinfold.physical.columns import CELL
+from joinfold.physical.payload import Sums
+from joinfold.physical.stage import Body
 
 
 class ExtremeLabels:
@@ -45,15 +45,15 @@ class ExtremeLabels:
 class Vocabulary:
     """Ids and codes for the entries of all inputs; ``by_class``: keys also one by one."""
 
-    def __init__(self, layout: FoldLayout, by_class: bool) -> None:
-        self.layout = layout
+    def __init__(self, body: Body, by_class: bool) -> None:
+        self.body = body
         self.by_class = by_class
         self.keys = RowIds()
-        self.classes = {number: RowIds() for side in layout.inputs for number in side.classes}
-        self.groups = [RowIds() for _ in layout.places]
-        self.carried = [RowIds() for _ in layout.inputs]
-        self.ranges = [RangeCodes(join) for join in layout.combining.ranges]
-        self.extremes = [ExtremeLabels(layout.is_largest(extreme)) for extreme in layout.extremes]
+        self.classes = {number: RowIds() for spec in body.inputs for number in spec.classes}
+        self.groups = [RowIds() for _ in body.places]
+        self.carried = [RowIds() for _ in body.inputs]
+        self.ranges = [RangeCodes(join) for join in body.combining.ranges]
+        self.extremes = [ExtremeLabels(body.extreme(fold).largest) for fold in body.extremes]
 
     @property
     def given(self) -> int:
@@ -70,41 +70,44 @@ class Vocabulary:
 
     def entries_of(self, place: int, batch: pa.RecordBatch) -> Entries:
         """Stored entries of an input, with ids in place of values."""
-        side, rows = self.layout.inputs[place], batch.num_rows
-        parts = np.empty((rows, len(side.keys) if self.by_class else 0), np.int32)
+        spec, rows = self.body.inputs[place], batch.num_rows
+        parts = np.empty((rows, len(spec.keys) if self.by_class else 0), np.int32)
         if self.by_class:
-            for number, (name, own) in enumerate(zip(side.keys, side.classes, strict=True)):
+            for number, (name, own) in enumerate(zip(spec.keys, spec.classes, strict=True)):
                 parts[:, number] = self.classes[own].intern([batch.column(name)], rows)
             key = np.zeros(rows, np.int32)
         else:
-            key = self.keys.intern([batch.column(name) for name in side.keys], rows)
-        integers, reals = payload_of(side, batch)
-        extremes = [
-            labels.codes(batch.column(f"e{extreme.index}"))
-            if extreme.place == place
-            else (np.zeros(rows, np.int64), np.zeros(rows, np.bool_))
-            for labels, extreme in zip(self.extremes, self.layout.extremes, strict=True)
-        ]
+            key = self.keys.intern([batch.column(name) for name in spec.keys], rows)
         return Entries(
-            np.asarray(batch.column("cell").to_numpy()),
+            np.asarray(batch.column(CELL).to_numpy()),
             readable(key, np.int32),
             parts,
-            readable(self.groups[place].intern([batch.column(name) for name in side.groups], rows), np.int32),
+            readable(self.groups[place].intern([batch.column(name) for name in spec.groups], rows), np.int32),
             self._carried(place, batch),
-            readable(integers, np.int64),
-            readable(reals, np.float64),
-            extremes,
+            self.payload_of(place, batch),
         )
+
+    def payload_of(self, place: int, batch: pa.RecordBatch) -> Payload:
+        """The sums and extremes of an input's entries, or of the pair's."""
+        spec = self.body.places[place]
+        integers, reals = sums_of(spec, batch)
+        codes = np.zeros((batch.num_rows, len(self.extremes)), np.int64)
+        has = np.zeros((batch.num_rows, len(self.extremes)), np.bool_)
+        for number, (labels, extreme) in enumerate(zip(self.extremes, self.body.extremes, strict=True)):
+            if extreme.place == place:
+                values = batch.column(spec.extreme_names[extreme.index])
+                codes[:, number], has[:, number] = labels.codes(values)
+        return Payload(readable(integers, np.int64), readable(reals, np.float64), None, codes, has)
 
     def carried_columns(self, place: int, ids: Ids) -> dict[str, pa.Array]:
         """The carried columns of rows by their ids."""
-        return dict(zip(self.layout.inputs[place].carried, self.carried[place].take(ids), strict=True))
+        return dict(zip(self.body.inputs[place].carried, self.carried[place].take(ids), strict=True))
 
     def _carried(self, place: int, batch: pa.RecordBatch) -> Ids:
         """The ids of carried rows; ranges learn those that are new."""
         table = self.carried[place]
         known = table.count
-        ids = table.intern([batch.column(name) for name in self.layout.inputs[place].carried], batch.num_rows)
+        ids = table.intern([batch.column(name) for name in self.body.inputs[place].carried], batch.num_rows)
         if self.ranges and table.count > known:
             columns = self.carried_columns(place, np.arange(known, table.count, dtype=np.int32))
             for codes in self.ranges:
@@ -113,8 +116,8 @@ class Vocabulary:
 
     def label_pairs_of(self, other: "Vocabulary") -> None:
         """Labels the pair's extremes of another, all at once: so there is room again between any two of them."""
-        for own, theirs, extreme in zip(self.extremes, other.extremes, self.layout.extremes, strict=True):
-            if extreme.place == len(self.layout.inputs) and theirs.labels is not None:
+        for own, theirs, extreme in zip(self.extremes, other.extremes, self.body.extremes, strict=True):
+            if extreme.place == len(self.body.inputs) and theirs.labels is not None:
                 own.codes(pa.array(theirs.labels.sorted, theirs.labels.type))
 
     def adopt(self, other: "Vocabulary", place: int, many: Sequence[Entries]) -> list[Entries]:
@@ -128,21 +131,22 @@ class Vocabulary:
 
     def _batch_of(self, place: int, entries: Entries) -> pa.RecordBatch:
         """The inverse of ``entries_of``."""
-        side = self.layout.inputs[place]
-        columns = {"cell": pa.array(entries.cells)}
+        spec, payload = self.body.inputs[place], entries.payload
+        columns = {CELL: pa.array(entries.cells)}
         if self.by_class:
-            for number, (name, own) in enumerate(zip(side.keys, side.classes, strict=True)):
+            for number, (name, own) in enumerate(zip(spec.keys, spec.classes, strict=True)):
                 (columns[name],) = self.classes[own].take(entries.parts[:, number])
         else:
-            columns |= dict(zip(side.keys, self.keys.take(entries.key), strict=True))
-        columns |= dict(zip(side.groups, self.groups[place].take(entries.group), strict=True))
+            columns |= dict(zip(spec.keys, self.keys.take(entries.key), strict=True))
+        columns |= dict(zip(spec.groups, self.groups[place].take(entries.group), strict=True))
         columns |= self.carried_columns(place, entries.carried)
-        columns |= {f"i{i}": pa.array(entries.integers[:, i]) for i in range(len(side.integers))}
-        for i in range(len(side.reals)):
-            columns |= {f"h{i}": pa.array(entries.reals[:, 2 * i]), f"l{i}": pa.array(entries.reals[:, 2 * i + 1])}
-        for labels, extreme, (codes, has) in zip(self.extremes, self.layout.extremes, entries.extremes, strict=True):
+        columns |= {name: pa.array(payload.ints[:, i]) for i, name in enumerate(spec.integer_names)}
+        for number, names in enumerate(spec.real_names):
+            columns |= {name: pa.array(payload.reals[:, 2 * number + part]) for part, name in enumerate(names)}
+        for number, (labels, extreme) in enumerate(zip(self.extremes, self.body.extremes, strict=True)):
             if extreme.place == place:
-                columns[f"e{extreme.index}"] = labels.values(codes, has)
+                values = labels.values(payload.codes[:, number], payload.has[:, number])
+                columns[spec.extreme_names[extreme.index]] = values
         return pa.RecordBatch.from_pydict(columns)
 
     def group_columns(self, ids: dict[int, Ids]) -> list[pa.Array]:
@@ -150,14 +154,14 @@ class Vocabulary:
         return [column for place, own in sorted(ids.items()) for column in self.groups[place].take(own)]
 
 
-def payload_of(side: InputLayout, batch: pa.RecordBatch) -> tuple[Integers, NDArray[np.float64]]:
+def sums_of(spec: Sums, batch: pa.RecordBatch) -> tuple[Integers, NDArray[np.float64]]:
     """The sums of entries: integers, with one more column for each real that counts where it is not zero, and reals."""
-    integers = np.empty((batch.num_rows, len(side.integers) + len(side.reals)), np.int64)
-    for i in range(len(side.integers)):
-        integers[:, i] = batch.column(f"i{i}").to_numpy()
-    reals = np.empty((batch.num_rows, 2 * len(side.reals)))
-    for i in range(len(side.reals)):
-        reals[:, 2 * i] = batch.column(f"h{i}").to_numpy()
-        reals[:, 2 * i + 1] = batch.column(f"l{i}").to_numpy()
-        integers[:, len(side.integers) + i] = np.where(reals[:, 2 * i] != 0, integers[:, 0], 0)
+    integers = np.empty((batch.num_rows, spec.integer_columns), np.int64)
+    for i, name in enumerate(spec.integer_names):
+        integers[:, i] = batch.column(name).to_numpy()
+    reals = np.empty((batch.num_rows, 2 * len(spec.reals)))
+    for i, (high, low) in enumerate(spec.real_names):
+        reals[:, 2 * i] = batch.column(high).to_numpy()
+        reals[:, 2 * i + 1] = batch.column(low).to_numpy()
+        integers[:, len(spec.integers) + i] = np.where(reals[:, 2 * i] != 0, integers[:, 0], 0)
     return integers, reals

@@ -8,15 +8,15 @@ turns.
 
 from dataclasses import dataclass
 
-from joinfold.operators.choice import FoldChoice, can_fuse
-from joinfold.operators.fold import Fold
-from joinfold.operators.layout import FoldLayout
+from joinfold.physical.choice import FoldChoice
+from joinfold.physical.measured import Measured
+from joinfold.physical.stage import JoiningStage, StatefulStage
+from joinfold.physical.timing import Timing
 from joinfold.planner.cost.weights import Weights
-from joinfold.planner.cost.windows import flows_of, instants_per_second
+from joinfold.planner.cost.windows import instants_per_second, stage_flows
 from joinfold.planner.estimating import Setting, fold_cost
-from joinfold.planner.measuring import measured_statistics
 from joinfold.planner.search import choice_title, fold_choices
-from joinfold.planner.statistics import Statistics, StreamStatistics
+from joinfold.planner.statistics import Statistics, StreamStatistics, measured_statistics
 
 MARGIN = 1.5
 NEWS = 1.1  # a number that has not moved by this factor is not worth another comparison
@@ -35,52 +35,50 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """What plans were last compared by, None before the first time, and the choice to go on with, if it is another."""
+
+    statistics: Statistics | None
+    choice: FoldChoice | None = None
+    change: Change | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Following:
     """How buckets follow the data: by the prices of operations, under the names of the inputs."""
 
     weights: Weights
     names: tuple[str, ...]
 
-    def follow(self, bucket: Fold) -> Change | None:
-        """Changes the choice of a bucket if another one is cheaper by the margin."""
-        statistics = measured_statistics(bucket)
-        if statistics is None or not _is_counted(bucket) or not self._is_news(bucket, statistics):
-            return None
-        layout, before = bucket.layout, bucket.choice
+    def compare(
+        self,
+        stage: StatefulStage,
+        timing: Timing,
+        choice: FoldChoice,
+        measured: Measured,
+        compared: Statistics | None,
+    ) -> Comparison:
+        """Whether another choice is cheaper by the margin; ``compared`` is what a bucket last compared plans by.
+
+        What is steady is not compared again. Nothing is decided by a share of pairs that is assumed.
+        """
+        if measured.selectivity is None or not isinstance(stage, JoiningStage):
+            return Comparison(compared)
+        statistics = measured_statistics(measured)
+        if compared is not None and _are_alike(compared, statistics):
+            return Comparison(compared)
         setting = Setting((), statistics, self.weights)
-        (*_, flows), instants = flows_of((layout,), statistics), instants_per_second(layout.timeline, statistics)
-        now = fold_cost(setting, layout, before, flows, instants)
-        seconds, best = fold_choices(setting, layout, flows, instants)[0]
-        if best == before or MARGIN * seconds >= now:
-            return None
-        bucket.go_on_with(best)
+        flows, instants = stage_flows(stage, timing, statistics), instants_per_second(timing, statistics)
+        now = fold_cost(setting, stage, choice, flows, instants)
+        seconds, best = fold_choices(setting, stage, flows, instants)[0]
+        if best == choice or MARGIN * seconds >= now:
+            return Comparison(statistics)
         reason = f"estimated at {seconds / now:.0%} of its CPU, by {_measured(setting, self.names)}"
-        return Change(self.title(layout, before), self.title(layout, best), reason)
+        return Comparison(statistics, best, Change(self.title(stage, choice), self.title(stage, best), reason))
 
-    def _is_news(self, bucket: Fold, statistics: Statistics) -> bool:
-        """Whether anything has changed since plans were last compared: what is steady need not be looked at again."""
-        if bucket.observed.compared is not None:
-            weights, before = bucket.observed.compared
-            if weights == self.weights and _are_alike(before, statistics):
-                return False
-        bucket.observed.compared = (self.weights, statistics)
-        return True
-
-    def title(self, layout: FoldLayout, choice: FoldChoice) -> str:
+    def title(self, stage: StatefulStage, choice: FoldChoice) -> str:
         """A choice in a few words."""
-        return choice_title(layout, choice, self.names)
-
-
-def has_choice(layout: FoldLayout) -> bool:
-    """Whether there is anything to follow: where sets by key answer, no other plan is ever cheaper."""
-    is_stage = layout.is_numbering or bool(layout.partition)
-    return not (is_stage or layout.is_plain or layout.on_arrival or layout.views or can_fuse(layout))
-
-
-def _is_counted(bucket: Fold) -> bool:
-    """Whether the share of the pairs that join is measured: nothing is decided by one that is assumed."""
-    combining = bucket.layout.combining
-    return bucket.observed.selectivity is not None or not (combining.ranges or combining.conditions)
+        return choice_title(stage, choice, self.names)
 
 
 def _are_alike(before: Statistics, now: Statistics) -> bool:

@@ -13,18 +13,21 @@ A product of the query names a column of each input. A view has a column for the
 make; so sums over all inputs are sums of products of few, fold by fold.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from joinfold.algebra import Monomial
 from joinfold.logical import graph
-from joinfold.operators.chain import ORIGIN
-from joinfold.operators.layout import ColumnRef, Extreme, ExtremeFold, FoldLayout, InputLayout, IntegerSum
-from joinfold.window import Landmark, PartitionedRows
+from joinfold.physical.choice import NO_CHOICE, usual_choice
+from joinfold.physical.columns import COUNT, ORIGIN
+from joinfold.physical.payload import ColumnRef, Extreme, ExtremeFold, InputSpec, IntegerSum, ViewSum
+from joinfold.physical.plan import PhysicalPlan
+from joinfold.physical.source import Source, StreamRows, ViewOf
+from joinfold.physical.stage import Body, FoldAtInstants, JoiningStage, ToMerge, View
+from joinfold.physical.timing import Timing
+from joinfold.planner.plan import PlannedQuery, with_stages
+from joinfold.window import Landmark
 
-COUNT = IntegerSum(Monomial())
 _COUNTED = ColumnRef(True, 0)
-NO_PAIR = InputLayout((), (), (), (), (), (COUNT,), (), ())
 Part = tuple[tuple[int, ColumnRef], ...]  # of a product: a column for some of the inputs
 
 
@@ -42,9 +45,9 @@ class Branch:
             yield from branch
 
 
-def join_tree(layout: FoldLayout, root: int) -> Branch | None:
+def join_tree(body: Body, root: int) -> Branch | None:
     """The join tree from a root, if the inputs are joined by keys alone, without a cycle."""
-    classes = [frozenset(side.classes) for side in layout.inputs]
+    classes = [frozenset(spec.classes) for spec in body.inputs]
     above = graph.join_tree(classes, root)
     if above is None:
         return None
@@ -57,80 +60,76 @@ def join_tree(layout: FoldLayout, root: int) -> Branch | None:
     return branch(root)
 
 
-def needs_chain(layout: FoldLayout) -> bool:
+def needs_chain(stage: JoiningStage) -> bool:
     """Whether a chain serves where one fold would enumerate combinations: over one key, one fold is all there is."""
-    several = layout.streams > 2 and not (layout.combining or layout.is_plain or layout.on_arrival)
-    return several and not has_one_key(layout) and join_tree(layout, 0) is not None
+    if not isinstance(stage, FoldAtInstants) or len(stage.body.inputs) < 3 or stage.body.combining:
+        return False
+    return not stage.body.has_one_key and join_tree(stage.body, 0) is not None
 
 
-def has_one_key(layout: FoldLayout) -> bool:
-    """Whether all inputs are joined by the same key classes."""
-    return len({frozenset(side.classes) for side in layout.inputs}) == 1
-
-
-def usual_root(layout: FoldLayout) -> int:
+def usual_root(body: Body, timing: Timing) -> int:
     """The input that is joined last: what changes there goes through one fold only, so it should be the fastest.
 
     Nothing is known of the data; dimensions are often landmarks, what is summed is often a fact, and facts are often at
     an end of the tree.
     """
-    tree = join_tree(layout, 0)
+    tree = join_tree(body, 0)
     assert tree is not None
     inner = {branch.place for branch in tree if len(branch.branches) + (branch is not tree) > 1}
 
     def score(place: int) -> tuple[bool, bool, bool, int]:
-        side = layout.inputs[place]
-        summed = bool(side.reals or side.extremes) or any(map(_is_valued, side.integers))
-        is_window = not isinstance(layout.timeline.windows[place], Landmark)
+        spec = body.inputs[place]
+        summed = bool(spec.reals or spec.extremes) or any(map(_is_valued, spec.integers))
+        is_window = not isinstance(timing.windows[place], Landmark)
         return is_window, summed, place not in inner, place
 
-    return max(range(layout.streams), key=score)
+    return max(range(len(body.inputs)), key=score)
 
 
-def chain(layout: FoldLayout, root: int, before: int = 0) -> tuple[FoldLayout, ...]:
-    """The folds along the join tree from a root; the products and aggregates of the last are those of the layout.
+def in_chain(plan: PlannedQuery, root: int) -> PlannedQuery:
+    """The plan with a chain to a root in the place of one stage of all inputs."""
+    *before, stage = plan.stages
+    assert isinstance(stage, FoldAtInstants) and isinstance(stage.output, ToMerge)
+    folds = chain(stage.body, root, stage.output, len(before))
+    choices = (*(NO_CHOICE for _ in before), *map(usual_choice, folds))
+    return with_stages(plan, (*before, *folds), choices, plan.timing.names[root])
+
+
+def usual_input(plan: PhysicalPlan, stream: int) -> InputSpec:
+    """The input that a stream is in the usual plan: its keys and groups are those that statistics are about."""
+    stage, source = plan.answering, StreamRows(stream)
+    if plan.root is None and needs_chain(stage):
+        folds = chain(stage.body, usual_root(stage.body, plan.timing), ToMerge())
+        found = next((spec for fold in folds for spec in fold.body.inputs if spec.source == source), None)
+        if found is not None:
+            return found
+    return plan.pipeline.input_of(stream)
+
+
+def chain(body: Body, root: int, output: ToMerge, before: int = 0) -> tuple[FoldAtInstants, ...]:
+    """The folds along the join tree from a root; the products and extremes of the last are those of the body.
 
     ``before`` is the number of stages that come before them.
     """
-    tree = join_tree(layout, root)
+    tree = join_tree(body, root)
     assert tree is not None
-    steps = _Steps(layout, before)
+    steps = _Steps(body, before)
     steps.member(tree)
-    return _Payloads(layout, before, steps.steps).layouts()
-
-
-def stages_before(layout: FoldLayout, partitions: Mapping[int, tuple[str, ...]]) -> tuple[FoldLayout, ...]:
-    """The stages that number rows, and that make views of the last rows of each key, by stream and their columns."""
-    counting = () if layout.on_arrival else layout.timeline.counting  # every bucket goes through all rows anyhow
-    stages = [replace(layout, inputs=(), feeds=counting, is_numbering=True)] if counting else []
-    for stream, columns in partitions.items():
-        window = layout.timeline.windows[stream]
-        assert isinstance(window, PartitionedRows)
-        own = {"inputs": (layout.inputs[stream],), "feeds": (stream,), "is_view": True}
-        stages.append(replace(layout, **own, partition=columns, partition_rows=window.size))  # type: ignore[arg-type]
-    return tuple(stages)
-
-
-def reading_views(layout: FoldLayout, stages: Sequence[FoldLayout]) -> FoldLayout:
-    """The layout with views in the places of streams that stages make views of."""
-    inputs, feeds = list(layout.inputs), list(layout.feeds)
-    for number, stage in enumerate(stages):
-        if stage.partition:
-            (stream,) = stage.feeds
-            inputs[stream] = replace(inputs[stream], carried=(*inputs[stream].carried, ORIGIN))
-            feeds[stream] = layout.streams + number
-    return replace(layout, inputs=tuple(inputs), feeds=tuple(feeds))
+    bodies = _Payloads(body, steps.steps).bodies()
+    views = [FoldAtInstants(own, View()) for own in bodies[:-1]]
+    return (*views, FoldAtInstants(bodies[-1], output))
 
 
 @dataclass(frozen=True, slots=True)
 class _Member:
     """What a fold joins, an input or a view: its inputs, a column for each key class, the columns of GROUP BY.
 
-    ``place`` is that of the input, None for a view of several.
+    ``place`` is that of the input, None for a view of several; ``step`` is the one that makes the view.
     """
 
-    feed: int
+    source: Source
     place: int | None
+    step: int
     inputs: frozenset[int]
     columns: dict[int, str]
     groups: tuple[str, ...]
@@ -148,17 +147,16 @@ class _Step:
 class _Steps:
     """Which folds there are."""
 
-    def __init__(self, layout: FoldLayout, before: int) -> None:
-        self.layout = layout
+    def __init__(self, body: Body, before: int) -> None:
+        self.body = body
         self.before = before
         self.steps: list[_Step] = []
 
     def member(self, branch: Branch) -> _Member:
         """A branch as a member of the fold above: a view of all that hangs below, or the input itself."""
-        side = self.layout.inputs[branch.place]
-        columns = dict(zip(side.classes, side.keys, strict=True))
-        feed = self.layout.feeds[branch.place]
-        member = _Member(feed, branch.place, frozenset({branch.place}), columns, side.groups)
+        spec = self.body.inputs[branch.place]
+        columns = dict(zip(spec.classes, spec.keys, strict=True))
+        member = _Member(spec.source, branch.place, -1, frozenset({branch.place}), columns, spec.groups)
         by_keys: dict[frozenset[int], list[Branch]] = {}
         for below in branch.branches:
             by_keys.setdefault(below.keys, []).append(below)
@@ -169,8 +167,8 @@ class _Steps:
     def _folded(self, keys: frozenset[int], members: tuple[_Member, ...]) -> _Member:
         """Adds a fold; the view that it makes."""
         inputs = frozenset().union(*(member.inputs for member in members))
-        others = [side for place, side in enumerate(self.layout.inputs) if place not in inputs]
-        later = {number for side in others for number in side.classes}
+        others = [spec for place, spec in enumerate(self.body.inputs) if place not in inputs]
+        later = {number for spec in others for number in spec.classes}
         wanted: list[dict[int, str]] = [{} for _ in members]
         for number in sorted(later & {number for member in members for number in member.columns}):
             own, member = next(pair for pair in enumerate(members) if number in pair[1].columns)
@@ -182,56 +180,49 @@ class _Steps:
         self.steps.append(_Step(tuple(sorted(keys)), members, grouped))
         columns = {number: name for own in wanted for number, name in own.items()}
         groups = tuple(name for member in members for name in member.groups)
-        return _Member(self.layout.streams + self.before + len(self.steps) - 1, None, inputs, columns, groups)
+        step = len(self.steps) - 1
+        return _Member(ViewOf(self.before + step), None, step, inputs, columns, groups)
 
 
 @dataclass(slots=True)
 class _Payload:
-    """The sums that a fold gives: parts of products, and extremes of the query by their numbers."""
+    """The sums that a fold gives: parts of products, and extremes, all by the inputs of the query."""
 
     integers: list[Part]
     reals: list[Part] = field(default_factory=list)
-    extremes: list[int] = field(default_factory=list)
+    extremes: list[ExtremeFold] = field(default_factory=list)
 
 
 class _Payloads:
     """What each fold sums, from the last one, which gives what the query wants, to the first."""
 
-    def __init__(self, layout: FoldLayout, before: int, steps: Sequence[_Step]) -> None:
-        self.layout = layout
-        self.first = layout.streams + before  # the view of the first step
+    def __init__(self, body: Body, steps: Sequence[_Step]) -> None:
+        self.body = body
         self.steps = steps
         self.payloads = [_Payload([tuple((place, _COUNTED) for place in _inputs(step))]) for step in steps]
         self.payloads[-1] = _Payload(
-            [_part([ColumnRef(True, column) for column in product[:-1]]) for product in layout.integer_products],
-            [_part(refs[:-1]) for refs in layout.real_products],
-            list(range(len(layout.extremes))),
+            [_part([ColumnRef(True, column) for column in product[:-1]]) for product in body.integer_products],
+            [_part(refs[:-1]) for refs in body.real_products],
+            list(body.extremes),
         )
 
-    def layouts(self) -> tuple[FoldLayout, ...]:
-        """The layouts of all folds."""
-        found = [self._layout(number) for number in reversed(range(len(self.steps)))]
+    def bodies(self) -> tuple[Body, ...]:
+        """The bodies of all folds."""
+        found = [self._body(number) for number in reversed(range(len(self.steps)))]
         return tuple(found[::-1])
 
-    def _layout(self, number: int) -> FoldLayout:
-        """The layout of a fold; folds before it learn what it wants of them."""
-        step, payload, is_last = self.steps[number], self.payloads[number], number == len(self.steps) - 1
+    def _body(self, number: int) -> Body:
+        """The body of a fold; folds before it learn what it wants of them."""
+        step, payload = self.steps[number], self.payloads[number]
         integers = tuple(self._integer_product(step, part) for part in payload.integers)
         reals = tuple((*(self._column(member, part) for member in step.members), _COUNTED) for part in payload.reals)
-        extremes = tuple(self._extreme(step, self.layout.extremes[extreme]) for extreme in payload.extremes)
-        return replace(
-            self.layout,
-            inputs=tuple(
-                self._input(step, member, groups) for member, groups in zip(step.members, step.grouped, strict=True)
-            ),
-            pair=NO_PAIR,
+        extremes = tuple(self._extreme(step, extreme) for extreme in payload.extremes)
+        inputs = zip(step.members, step.grouped, strict=True)
+        return Body(
+            inputs=tuple(self._input(step, member, groups) for member, groups in inputs),
             integer_products=integers,
             real_products=reals,
             extremes=extremes,
-            aggregates=self.layout.aggregates if is_last else (),
-            changes=self.layout.changes and is_last,
-            feeds=tuple(member.feed for member in step.members),
-            is_view=not is_last,
         )
 
     def _integer_product(self, step: _Step, part: Part) -> tuple[int, ...]:
@@ -245,8 +236,8 @@ class _Payloads:
         if member.place is not None:
             ((_, ref),) = own
             return ref
-        payload = self.payloads[member.feed - self.first]
-        valued = sum(ref.is_integer and _is_valued(self.layout.inputs[place].integers[ref.index]) for place, ref in own)
+        payload = self.payloads[member.step]
+        valued = sum(ref.is_integer and _is_valued(self.body.inputs[place].integers[ref.index]) for place, ref in own)
         is_integer = valued <= 1 and all(ref.is_integer for _, ref in own)
         parts = payload.integers if is_integer else payload.reals
         if own not in parts:
@@ -261,29 +252,48 @@ class _Payloads:
             partners.append(0 if number == place else self._column(member, counted).index)
         valued, index = step.members[place], extreme.index
         if valued.place is None:
-            wanted = self.payloads[valued.feed - self.first].extremes
-            wanted.append(self.layout.extremes.index(extreme))
-            index = len(wanted) - 1
+            inside = tuple(own if other in valued.inputs else 0 for other, own in enumerate(extreme.partners))
+            wanted, of_view = self.payloads[valued.step].extremes, replace(extreme, partners=inside)
+            if of_view not in wanted:
+                wanted.append(of_view)
+            index = wanted.index(of_view)
         return ExtremeFold(place, index, (*partners, 0))
 
-    def _input(self, step: _Step, member: _Member, groups: tuple[str, ...]) -> InputLayout:
+    def _input(self, step: _Step, member: _Member, groups: tuple[str, ...]) -> InputSpec:
         keys = tuple(member.columns[number] for number in step.keys)
         if member.place is not None:
-            return replace(self.layout.inputs[member.place], keys=keys, classes=step.keys, groups=groups)
-        payload = self.payloads[member.feed - self.first]
-        return InputLayout(
-            keys,
-            step.keys,
-            groups,
+            return replace(self.body.inputs[member.place], keys=keys, classes=step.keys, groups=groups)
+        payload = self.payloads[member.step]
+        return InputSpec(
+            name=f"view of {', '.join(sorted(self.body.inputs[place].name for place in member.inputs))}",
+            source=member.source,
+            keys=keys,
+            classes=step.keys,
+            groups=groups,
             carried=(ORIGIN,),
-            factors=(),
-            integers=(COUNT,) * len(payload.integers),
-            reals=(Monomial(),) * len(payload.reals),
-            extremes=tuple(Extreme("", self.layout.is_largest(self.layout.extremes[n]), ()) for n in payload.extremes),
-            exact=frozenset(
-                index for index, part in enumerate(payload.reals) if all(ref.is_integer for _, ref in part)
-            ),
+            integers=tuple(ViewSum(self._names(part)) for part in payload.integers),
+            reals=tuple(ViewSum(self._names(part), _is_exact(part)) for part in payload.reals),
+            extremes=tuple(map(self._view_extreme, payload.extremes)),
+            open_ended=True,
         )
+
+    def _names(self, part: Part) -> tuple[str, ...]:
+        """What a column of a view is the product of."""
+        names = []
+        for place, ref in part:
+            spec = self.body.inputs[place]
+            names.append(spec.integers[ref.index].name if ref.is_integer else spec.reals[ref.index].name)
+        return tuple(sorted(name for name in names if name != COUNT))
+
+    def _view_extreme(self, extreme: ExtremeFold) -> Extreme:
+        """An extreme as a view has it: under the conditions of its own input, and of those that it is joined with."""
+        own = self.body.extreme(extreme)
+        conditions: list[str] = []
+        for place, column in enumerate(extreme.partners[:-1]):
+            counted = self.body.inputs[place].integers[column]
+            if place != extreme.place and isinstance(counted, IntegerSum):
+                conditions += counted.monomial.factors
+        return replace(own, conditions=(*own.conditions, *sorted(conditions)))
 
 
 def _inputs(step: _Step) -> list[int]:
@@ -294,6 +304,10 @@ def _part(refs: Sequence[ColumnRef]) -> Part:
     return tuple(enumerate(refs))
 
 
-def _is_valued(column: IntegerSum) -> bool:
+def _is_exact(part: Part) -> bool:
+    return all(ref.is_integer for _, ref in part)
+
+
+def _is_valued(column: IntegerSum | ViewSum) -> bool:
     """Whether a column sums a number; else it counts."""
-    return column.special is None and any(power for _, power in column.monomial.powers)
+    return isinstance(column, IntegerSum) and column.is_valued

@@ -1,12 +1,18 @@
-"""Gathers, for one input, the columns that its frame delivers and the sums and extremes that its entries keep."""
+"""Gathers, for one input, the columns that its frame delivers and the sums and extremes that its entries keep.
 
-from collections.abc import Iterable, Sequence
+A column is named after what it computes, so whoever asks for it again, as a key or as a group, gets the same one.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from joinfold.algebra import Monomial
 from joinfold.errors import QueryError
 from joinfold.logical.expressions import Call, Case, Column, Expression, Literal
-from joinfold.operators.layout import Extreme, Factor, InputLayout, IntegerSum
+from joinfold.physical.columns import Role, column_name
+from joinfold.physical.payload import LIMB_BITS, Extreme, Factor, InputSpec, IntegerSum, RealSum, Sums
+from joinfold.physical.plan import FrameColumn
+from joinfold.physical.source import Source
 from joinfold.planner.widening import converted, widened
 from joinfold.types import BIGINT, BOOLEAN, VOID, DataType
 
@@ -14,82 +20,74 @@ T = TypeVar("T")
 
 
 class InputColumns:
-    """The columns of one input, each once; asking for one again gives the same place."""
+    """The columns of one input, or of the pair; ``written`` says how an expression is written in the query."""
 
-    def __init__(self, place: int, alias: str) -> None:
-        self.place = place
+    def __init__(self, alias: str, written: Callable[[Expression], Expression]) -> None:
         self.alias = alias
-        self.frame: dict[str, Expression] = {}
-        self._names: dict[tuple[str, Expression], str] = {}
+        self.frame: dict[str, FrameColumn] = {}
+        self._written = written
         self._keys: list[str] = []
         self._classes: list[int] = []
         self._carried: list[str] = []
         self._groups: list[str] = []
+        self._order: list[str] = []
         self._factors: dict[str, Factor] = {}
-        self._integers: list[IntegerSum] = [IntegerSum(Monomial())]
-        self._reals: list[Monomial] = []
+        self._integers: list[IntegerSum] = [IntegerSum()]
+        self._reals: list[RealSum] = []
         self._extremes: list[Extreme] = []
 
-    def key(self, members: list[Expression], number: int) -> None:
+    def key(self, members: Sequence[Expression], number: int) -> None:
         """A join key of a class, NULL where its members differ."""
         first, *others = members
         if others:
             first = only_where([Call("=", (first, other)) for other in others], first)
-        self._keys.append(self._column("k", first))
+        self._keys.append(self._column(first))
         self._classes.append(number)
 
-    def group(self, expression: Expression) -> int:
-        """A group column: its place."""
-        name = self._column("g", expression)
-        if name not in self._groups:
-            self._groups.append(name)
-        return self._groups.index(name)
+    def group(self, expression: Expression) -> str:
+        """A column that groups are told by."""
+        return _once(self._groups, self._column(expression))
 
     def carry(self, expression: Expression) -> str:
-        """A value that entries carry, since combinations are told by it: its column."""
+        """A column that entries carry, since combinations are told by it."""
         if expression.type.is_nested:
             what = f"no engine runs combinations with a column of type {expression.type} yet"
             raise QueryError(what, hint="take the fields that are needed, in the DataFrame.")
-        name = self._column("v", expression)
-        if name not in self._carried:
-            self._carried.append(name)
-        return name
+        return _once(self._carried, self._column(expression))
+
+    def order(self, expression: Expression) -> str:
+        """A column by which rows of one time are ordered."""
+        return _once(self._order, self._column(expression, "order"))
 
     def number(self, expression: Expression, where: Sequence[Expression]) -> Factor:
         """A number to be summed where all of ``where`` is true; elsewhere it is not computed."""
         wide = _guarded(where, widened(expression))
-        name = self._column("x", wide)
-        if name not in self._factors:
-            self._factors[name] = _numeric_factor(name, wide.type)
-        return self._factors[name]
+        name = self._column(wide, "argument")
+        return self._factors.setdefault(name, _numeric_factor(name, wide.type))
 
     def condition(self, expression: Expression) -> Factor:
         """A condition that rows must fulfil to be counted; NULL has no type of its own, and is not true."""
-        name = self._column("c", converted(expression, BOOLEAN))
+        name = self._column(converted(expression, BOOLEAN), "argument")
         return self._factors.setdefault(name, Factor(name, "condition"))
-
-    def order(self, expression: Expression) -> str:
-        """A column by which rows of one time are ordered."""
-        return self._column("o", expression)
 
     def presence(self, expression: Expression, where: Sequence[Expression]) -> Factor:
         """The condition that a value is not NULL, where all of ``where`` is true."""
         return self.condition(Call("not", (Call("is null", (_guarded(where, widened(expression)),)),)))
 
     def integer(self, column: IntegerSum) -> int:
-        """The place of an int64 sum."""
-        return _place(self._integers, column)
+        """The number of an int64 sum."""
+        return _number(self._integers, column)
 
-    def real(self, monomial: Monomial) -> int:
-        """The place of a double-double sum."""
-        return _place(self._reals, monomial)
+    def real(self, column: RealSum) -> int:
+        """The number of a double-double sum."""
+        return _number(self._reals, column)
 
     def extreme(
         self, expression: Expression, largest: bool, conditions: Iterable[Factor], where: Sequence[Expression]
     ) -> int:
-        """The place of an extreme; where not all of ``where`` is true it is not computed."""
-        column = self._column("e", _guarded(where, widened(expression)))
-        return _place(self._extremes, Extreme(column, largest, tuple(factor.name for factor in conditions)))
+        """The number of an extreme; where not all of ``where`` is true it is not computed."""
+        column = self._column(_guarded(where, widened(expression)), "argument")
+        return _number(self._extremes, Extreme(column, largest, tuple(factor.name for factor in conditions)))
 
     def part(self, monomial: Monomial) -> Monomial:
         """The part of a monomial that is made of this input's factors."""
@@ -99,26 +97,37 @@ class InputColumns:
         """A factor by its name, if it is of this input."""
         return self._factors.get(name)
 
-    def layout(self) -> InputLayout:
-        """What was gathered."""
-        return InputLayout(
-            tuple(self._keys),
-            tuple(self._classes),
-            tuple(self._groups),
-            tuple(self._carried),
-            tuple(self._factors.values()),
-            tuple(self._integers),
-            tuple(self._reals),
-            tuple(self._extremes),
+    def sums(self) -> Sums:
+        """What was gathered, of the pair."""
+        return Sums(
+            groups=tuple(self._groups),
+            factors=tuple(self._factors.values()),
+            integers=tuple(self._integers),
+            reals=tuple(self._reals),
+            extremes=tuple(self._extremes),
         )
 
-    def _column(self, prefix: str, expression: Expression) -> str:
-        """The frame's name for an expression, unique over the inputs since it carries the place."""
-        wanted = (prefix, expression)
-        if wanted not in self._names:
-            self._names[wanted] = f"{prefix}{self.place}_{len(self._names)}"
-            self.frame[self._names[wanted]] = expression
-        return self._names[wanted]
+    def spec(self, source: Source, open_ended: bool = False) -> InputSpec:
+        """What was gathered, of an input."""
+        return InputSpec(
+            name=self.alias,
+            source=source,
+            keys=tuple(self._keys),
+            classes=tuple(self._classes),
+            groups=tuple(self._groups),
+            carried=tuple(self._carried),
+            order=tuple(self._order),
+            factors=tuple(self._factors.values()),
+            integers=tuple(self._integers),
+            reals=tuple(self._reals),
+            extremes=tuple(self._extremes),
+            open_ended=open_ended,
+        )
+
+    def _column(self, expression: Expression, role: Role = "value") -> str:
+        name = column_name(self._written(expression), role)
+        self.frame.setdefault(name, FrameColumn(name, expression, role))
+        return name
 
 
 def only_where(conditions: Sequence[Expression], expression: Expression) -> Expression:
@@ -132,10 +141,14 @@ def _guarded(conditions: Sequence[Expression], expression: Expression) -> Expres
     return expression if not conditions or isinstance(expression, Column) else only_where(conditions, expression)
 
 
-def _place(items: list[T], item: T) -> int:
+def _number(items: list[T], item: T) -> int:
     if item not in items:
         items.append(item)
     return items.index(item)
+
+
+def _once(items: list[T], item: T) -> T:
+    return items[_number(items, item)]
 
 
 def _numeric_factor(name: str, type_: DataType) -> Factor:
@@ -144,5 +157,5 @@ def _numeric_factor(name: str, type_: DataType) -> Factor:
     if type_.is_decimal:
         assert type_.precision is not None
         bits = (10**type_.precision).bit_length() + 1
-        return Factor(name, "decimal", -(-bits // 32))
+        return Factor(name, "decimal", -(-bits // LIMB_BITS))
     return Factor(name, "integer", 2 if type_ == BIGINT else 1)

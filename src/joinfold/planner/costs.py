@@ -9,16 +9,15 @@ CPU of more seconds than there are cores cannot be kept up with.
 """
 
 from joinfold.logical.query import Input
-from joinfold.planner.declaring import layout_of
 from joinfold.planner.estimates import Alternative, Decision, Estimate, StageEstimate, StageKind
 from joinfold.planner.explain import plan_tree
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.plan import PlannedQuery
 from joinfold.planner.tables import NOTHING, Table, bytes_text, number_text, seconds_text, share_text, times_text
 
 MOST_SHOWN = 12
 
 
-def cost_text(plan: PhysicalPlan) -> str:
+def cost_text(plan: PlannedQuery) -> str:
     """The tree with its costs, then how it was chosen; the tree alone where nothing was estimated."""
     tree = cost_tree_text(plan)
     if plan.decision is None:
@@ -27,7 +26,7 @@ def cost_text(plan: PhysicalPlan) -> str:
     return "\n\n".join([tree, *map(str, tables), reason_text(plan.decision)])
 
 
-def cost_tree_text(plan: PhysicalPlan) -> str:
+def cost_tree_text(plan: PlannedQuery) -> str:
     """The physical tree, with an estimate at the end of the line of each stage."""
     if plan.decision is None:
         return str(plan_tree(plan))
@@ -35,25 +34,25 @@ def cost_tree_text(plan: PhysicalPlan) -> str:
     return str(plan_tree(plan, lambda kind, number: _note(estimate, kind, number)))
 
 
-def statistics_table(plan: PhysicalPlan, decision: Decision) -> Table:
+def statistics_table(plan: PlannedQuery, decision: Decision) -> Table:
     """What is known of each stream, and how."""
     header = ("stream", "numbers", "rows/s", "passing", "keys", "groups", "skew")
     rows = []
     for number, known in enumerate(decision.statistics.streams):
-        side = layout_of(plan, number).input_of(number)
+        spec = plan.pipeline.input_of(number)
         rows.append(
             (
                 stream_text(plan.frames[number].input),
                 known.origin,
                 number_text(known.rate),
                 share_text(known.passes),
-                number_text(known.keys) if side.keys else NOTHING,
-                number_text(known.groups) if side.groups else NOTHING,
-                number_text(known.skew) if side.keys else NOTHING,
+                number_text(known.keys) if spec.keys else NOTHING,
+                number_text(known.groups) if spec.groups else NOTHING,
+                number_text(known.skew) if spec.keys else NOTHING,
             )
         )
     notes = []
-    if plan.layout.combining:
+    if plan.body.combining:
         share = share_text(decision.statistics.selectivity)
         notes.append(f"Conditions besides equal keys let through {share} of the combinations.")
     if not decision.statistics.is_known:

@@ -5,7 +5,7 @@ from html import escape
 
 from joinfold.planner.costs import alternatives_table, cost_tree_text, reason_text, statistics_table
 from joinfold.planner.costs_chart import alternatives_svg
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.planner.plan import PlannedQuery
 
 _STYLE = """
 :root { color-scheme: light dark; --text: #1e293b; --quiet: #64748b; --page: #ffffff; --panel: #f1f5f9;
@@ -31,7 +31,7 @@ svg .cut { stroke: var(--page); stroke-width: 3; fill: none; }
 """
 
 
-def cost_page(plan: PhysicalPlan, sql: str, warnings: Iterable[str] = ()) -> str:
+def cost_page(plan: PlannedQuery, sql: str, warnings: Iterable[str] = ()) -> str:
     """The query, its warnings, why the plan was chosen among which others, and its tree."""
     title = escape(" ".join(sql.split()))
     parts = [

@@ -7,19 +7,16 @@ a checkpoint stays with the one or the other.
 """
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from math import inf
 
-from joinfold.logical.query import LogicalQuery
-from joinfold.operators.choice import NO_CHOICE, FoldChoice
-from joinfold.operators.layout import FoldLayout
-from joinfold.planner.chaining import chain, needs_chain, reading_views, stages_before
+from joinfold.planner.chaining import in_chain, needs_chain
+from joinfold.planner.context import Context
 from joinfold.planner.cost.windows import flows_of, instants_per_second
 from joinfold.planner.costs_warnings import decision_warnings
 from joinfold.planner.estimates import Alternative, Decision
 from joinfold.planner.estimating import Setting, estimate
-from joinfold.planner.forcing import Plan, choose
+from joinfold.planner.plan import PlannedQuery
 from joinfold.planner.search import choice_title, fold_choices
 from joinfold.types import BIGINT
 
@@ -27,47 +24,27 @@ BY_FAR = 2.0
 ALIKE = 0.95
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A query on its way to a decision: one fold of all its inputs, which of them are views, and what is forced.
-
-    ``roots`` are those that it may have, None among them for one fold; all, unless state is there already.
-    """
-
-    query: LogicalQuery
-    layout: FoldLayout
-    partitions: Mapping[int, tuple[str, ...]]
-    plan: Plan
-    merges: Callable[[FoldLayout], bool]
-    roots: frozenset[str | None] | None = None
-
-    @property
-    def aliases(self) -> list[str]:
-        """The inputs by name."""
-        return [input_.alias for input_ in self.query.streams]
-
-
-def decide(question: Question, setting: Setting) -> Decision:
-    """The decision for a plan."""
-    usual = _alternative(
-        question, setting, *choose(question.query, question.layout, question.partitions, question.plan)
-    )
+def decide(plan: PlannedQuery, asked: PlannedQuery, context: Context) -> Decision:
+    """The decision among plans with one stage of all inputs, or with chains; ``asked`` is as forced, or as usual."""
+    assert context.statistics is not None
+    setting = Setting.of(plan, context.statistics, context.weights, os.cpu_count() or 1)
+    usual = _alternative(setting, asked)
     others = [
         other
-        for other in _alternatives(question, setting)
-        if (other.choices, other.root) != (usual.choices, usual.root)
+        for other in _alternatives(plan, setting)
+        if (other.plan.choices, other.plan.root) != (asked.choices, asked.root)
     ]
     ranked = sorted((usual, *others), key=lambda other: other.estimate.cpu)
-    if question.roots is not None and not question.plan.forces:
-        ranked = [other for other in ranked if other.root in question.roots] or ranked
+    if context.roots is not None and not context.wanted.forces:
+        ranked = [other for other in ranked if other.plan.root in context.roots] or ranked
     taken = usual if usual in ranked else ranked[0]
-    if question.plan.forces:
+    if context.wanted.forces:
         chosen, reason = taken, f"the plan asks for it; {_beside(taken, ranked)}"
     elif not setting.statistics.is_known:
         chosen, reason = taken, "nothing is known of the streams, so this is the usual plan and its costs are guesses"
     else:
         chosen, reason = _cheapest(taken, ranked)
-    has_seconds = all(input_.source.clock != BIGINT for input_ in question.query.streams)
+    has_seconds = all(input_.source.clock != BIGINT for input_ in plan.query.streams)
     cores = os.cpu_count() or 1 if has_seconds else inf  # a clock of its own cannot be kept up with or not
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     warnings = decision_warnings(chosen.estimate, cores, memory) if setting.statistics.is_known else ()
@@ -76,8 +53,8 @@ def decide(question: Question, setting: Setting) -> Decision:
 
 def _cheapest(usual: Alternative, ranked: list[Alternative]) -> tuple[Alternative, str]:
     """The cheapest plan and why, unless it is hardly cheaper than the usual one, or one fold in place of a chain."""
-    cheapest, chains = ranked[0], [other for other in ranked if other.root is not None]
-    if chains and cheapest.root is None and BY_FAR * cheapest.estimate.cpu > chains[0].estimate.cpu:
+    cheapest, chains = ranked[0], [other for other in ranked if other.plan.root is not None]
+    if chains and cheapest.plan.root is None and BY_FAR * cheapest.estimate.cpu > chains[0].estimate.cpu:
         cheapest = chains[0]
     if usual is not cheapest and ALIKE * usual.estimate.cpu <= cheapest.estimate.cpu:
         return usual, "it is the usual plan, and none is estimated to be cheaper by more than a twentieth"
@@ -100,33 +77,19 @@ def _beside(chosen: Alternative, ranked: list[Alternative]) -> str:
     return f"the next best, '{best.title}', would take {ratio:.2g} times its CPU"
 
 
-def _alternatives(question: Question, setting: Setting) -> list[Alternative]:
+def _alternatives(plan: PlannedQuery, setting: Setting) -> list[Alternative]:
     """All plans that are looked at."""
-    before = stages_before(question.layout, question.partitions)
-    layout = reading_views(question.layout, before)
-    nothing = (NO_CHOICE,) * len(before)
     found = []
-    if needs_chain(layout):
-        for root, alias in enumerate(question.aliases):
-            folds = chain(layout, root, len(before))
-            usual = (*nothing, *map(FoldChoice.usual, folds))
-            found.append(_alternative(question, setting, (*before, *folds), usual, alias))
-    folds = (*before, layout)
-    flows = flows_of(folds, setting.statistics)
-    instants = instants_per_second(layout.timeline, setting.statistics)
-    for _, choice in fold_choices(setting, layout, flows[-1], instants):
-        found.append(_alternative(question, setting, folds, (*nothing, choice), None))
+    if needs_chain(plan.answering):
+        found += [_alternative(setting, in_chain(plan, root)) for root in range(plan.timing.streams)]
+    *_, flows = flows_of(plan.pipeline, setting.statistics)
+    instants = instants_per_second(plan.timing, setting.statistics)
+    for _, choice in fold_choices(setting, plan.answering, flows, instants):
+        found.append(_alternative(setting, replace(plan, choices=(*plan.choices[:-1], choice))))
     return found
 
 
-def _alternative(
-    question: Question,
-    setting: Setting,
-    folds: tuple[FoldLayout, ...],
-    choices: tuple[FoldChoice, ...],
-    root: str | None,
-) -> Alternative:
-    title = f"a chain of folds to {root}" if root is not None else ""
-    title = title or choice_title(folds[-1], choices[-1], question.aliases)
-    cost = estimate(setting, folds, choices, question.merges(folds[-1]))
-    return Alternative(title, folds, choices, root, cost)
+def _alternative(setting: Setting, plan: PlannedQuery) -> Alternative:
+    title = f"a chain of folds to {plan.root}" if plan.root is not None else ""
+    title = title or choice_title(plan.answering, plan.choice, plan.timing.names)
+    return Alternative(title, plan, estimate(setting, plan))

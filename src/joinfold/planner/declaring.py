@@ -12,8 +12,8 @@ from math import isfinite, prod
 from joinfold.errors import UsageError, suggestion
 from joinfold.logical.expressions import Cast, Column, Expression, walk
 from joinfold.names import find_name
-from joinfold.operators.layout import FoldLayout
-from joinfold.planner.plan import Frame, PhysicalPlan
+from joinfold.physical.plan import Frame, PhysicalPlan
+from joinfold.planner.chaining import usual_input
 from joinfold.planner.statistics import Statistics, StreamStatistics
 from joinfold.types import Schema
 
@@ -71,22 +71,17 @@ def checked_count(value: object, what: str) -> float:
     return float(value)
 
 
-def layout_of(plan: PhysicalPlan, stream: int) -> FoldLayout:
-    """The fold, or the stage before it, that gets the entries of a stream."""
-    return next(layout for layout in plan.folds if stream in layout.feeds and not layout.is_numbering)
-
-
-def assumed_statistics(plan: PhysicalPlan) -> Statistics:
+def assumed_statistics(draft: PhysicalPlan) -> Statistics:
     """What the query alone tells of its streams: whether they have keys and groups, and whether these are the same."""
-    streams = tuple(_Roles.of(plan, stream).assumed() for stream in range(len(plan.frames)))
-    combining = plan.layout.combining
+    streams = tuple(_Roles.of(draft, stream).assumed() for stream in range(len(draft.frames)))
+    combining = draft.body.combining
     return Statistics(streams) if combining.ranges or combining.conditions else Statistics(streams, selectivity=1.0)
 
 
-def with_declared(known: Statistics, plan: PhysicalPlan, declared: Mapping[int, Declared]) -> Statistics:
+def with_declared(known: Statistics, draft: PhysicalPlan, declared: Mapping[int, Declared]) -> Statistics:
     """What is known, with what is said of some streams in its place."""
     for stream, said in declared.items():
-        known = known.with_stream(stream, _Roles.of(plan, stream).declared(known.streams[stream], said))
+        known = known.with_stream(stream, _Roles.of(draft, stream).declared(known.streams[stream], said))
     return known
 
 
@@ -100,9 +95,9 @@ class _Roles:
     identity: frozenset[Expression]
 
     @classmethod
-    def of(cls, plan: PhysicalPlan, stream: int) -> "_Roles":
-        frame, side = plan.frames[stream], layout_of(plan, stream).input_of(stream)
-        made_of = (_expressions(frame, names) for names in (side.keys, side.groups, side.identity))
+    def of(cls, draft: PhysicalPlan, stream: int) -> "_Roles":
+        frame, spec = draft.frames[stream], usual_input(draft, stream)
+        made_of = (_expressions(frame, names) for names in (spec.keys, spec.groups, spec.identity))
         return cls(frame.input.alias, *made_of)
 
     def assumed(self) -> StreamStatistics:
@@ -153,8 +148,7 @@ class _Roles:
 
 def _expressions(frame: Frame, names: tuple[str, ...]) -> frozenset[Expression]:
     """What columns of a frame are made of; a conversion to another type does not count."""
-    columns = dict(frame.columns)
-    return frozenset(_unconverted(columns[name]) for name in names)
+    return frozenset(_unconverted(frame.expressions[name]) for name in names)
 
 
 def _unconverted(expression: Expression) -> Expression:

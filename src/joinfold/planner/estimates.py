@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from joinfold.operators.choice import FoldChoice
-from joinfold.operators.layout import FoldLayout
+from joinfold.physical.plan import PhysicalPlan
 from joinfold.planner.statistics import Statistics
 
 StageKind = Literal["PACK", "shuffle", "FOLD", "MERGE"]
@@ -14,7 +13,7 @@ StageKind = Literal["PACK", "shuffle", "FOLD", "MERGE"]
 class StageEstimate:
     """One stage: seconds of CPU and bytes shuffled for a second of stream, bytes of stored state and of memory.
 
-    ``number`` is that of the stream for PACK, and of the fold for the others; MERGE belongs to the last fold.
+    ``number`` is that of the stream for PACK, and of the stage for the others; MERGE belongs to the last one.
     """
 
     kind: StageKind
@@ -54,12 +53,10 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A plan that could be, in a few words: its folds, what is chosen for each, and what that costs."""
+    """A plan that could be, in a few words, and what it costs."""
 
     title: str
-    folds: tuple[FoldLayout, ...]
-    choices: tuple[FoldChoice, ...]
-    root: str | None
+    plan: PhysicalPlan
     estimate: Estimate
 
 

@@ -4,21 +4,32 @@ What is not given is chosen as usual. What cannot be done is refused with what c
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import get_args
 
 from joinfold.errors import QueryError, UsageError, suggestion
 from joinfold.kernels.structures import STRUCTURES
 from joinfold.logical.expressions import Value
-from joinfold.logical.query import LogicalQuery
-from joinfold.operators.choice import HASH, NO_CHOICE, SUMS, FoldChoice, Index, can_fuse, can_sum, finding_index
-from joinfold.operators.layout import FoldLayout
-from joinfold.operators.methods import METHODS
-from joinfold.operators.probing import steps_from
-from joinfold.operators.window_ids import WindowIds
-from joinfold.planner.chaining import chain, needs_chain, reading_views, stages_before, usual_root
+from joinfold.physical.choice import (
+    HASH,
+    SUMS,
+    FoldChoice,
+    Index,
+    MethodName,
+    can_fuse,
+    can_sum,
+    finding_index,
+    usual_choice,
+)
+from joinfold.physical.probing import steps_from
+from joinfold.physical.stage import Body, JoiningStage, is_plain
+from joinfold.physical.timing import ByWindowId, Timing
+from joinfold.planner.chaining import in_chain, needs_chain, usual_root
 from joinfold.planner.declaring import Declared, checked_count, checked_rate
+from joinfold.planner.plan import PlannedQuery
 
+METHODS: tuple[str, ...] = get_args(MethodName)
 INDEXES = (*STRUCTURES, SUMS.structure)
 SMALLEST, LARGEST = 4, 2**20
 SHARED = ("pairs", "nothing")
@@ -139,31 +150,34 @@ class Plan:
         )
 
 
-def choose(
-    query: LogicalQuery, layout: FoldLayout, partitions: Mapping[int, tuple[str, ...]], plan: Plan
-) -> tuple[tuple[FoldLayout, ...], tuple[FoldChoice, ...], str | None]:
-    """The folds, a choice for each, and the root of a chain; raises `QueryError` for what cannot be done.
+def refuse_inputs(plan: PlannedQuery, wanted: Plan) -> None:
+    """Refuses what is said of inputs that are not there, or that have no window."""
+    aliases = plan.timing.names
+    for alias in wanted.inputs_named:
+        if alias in aliases:
+            continue
+        if any(input_.alias == alias for input_ in plan.query.inputs):
+            hint = f"it is joined before anything is kept; the inputs with a window are: {', '.join(aliases)}."
+            raise QueryError(f"the plan speaks of '{alias}', which is a relation", hint=hint)
+        raise QueryError(f"the plan speaks of an input '{alias}'", hint=f"the inputs are: {', '.join(aliases)}.")
+
+
+def as_asked(plan: PlannedQuery, wanted: Plan) -> PlannedQuery:
+    """The plan as it is asked for, and what is left open as usual; raises `QueryError` for what cannot be done.
 
     A join over different keys is a chain of folds, unless something is forced that concerns one fold of all inputs.
     """
-    aliases = [input_.alias for input_ in query.streams]
-    for alias in plan.inputs_named:
-        if alias not in aliases:
-            raise QueryError(f"the plan speaks of an input '{alias}'", hint=f"the inputs are: {', '.join(aliases)}.")
-    before = stages_before(layout, partitions)
-    layout = reading_views(layout, before)
-    is_chain = needs_chain(layout) and not replace(plan, root=None).forces
-    if plan.root is not None:
-        _refuse_root(aliases, plan.root, is_chain)
-    nothing = (NO_CHOICE,) * len(before)
+    refuse_inputs(plan, wanted)
+    aliases, stage = plan.timing.names, plan.answering
+    is_chain = needs_chain(stage) and not replace(wanted, root=None).forces
+    if wanted.root is not None:
+        _refuse_root(aliases, wanted.root, is_chain)
     if not is_chain:
-        return (*before, layout), (*nothing, _choice(query, layout, plan)), None
-    root = usual_root(layout) if plan.root is None else aliases.index(plan.root)
-    folds = chain(layout, root, len(before))
-    return (*before, *folds), (*nothing, *map(FoldChoice.usual, folds)), aliases[root]
+        return replace(plan, choices=(*plan.choices[:-1], _choice(stage, plan.timing, wanted)))
+    return in_chain(plan, usual_root(stage.body, plan.timing) if wanted.root is None else aliases.index(wanted.root))
 
 
-def _refuse_root(aliases: list[str], root: str, is_chain: bool) -> None:
+def _refuse_root(aliases: Sequence[str], root: str, is_chain: bool) -> None:
     if root not in aliases:
         raise QueryError(f"the plan speaks of an input '{root}'", hint=f"the inputs are: {', '.join(aliases)}.")
     if not is_chain:
@@ -171,64 +185,66 @@ def _refuse_root(aliases: list[str], root: str, is_chain: bool) -> None:
         raise QueryError("only a join over different keys, without a cycle, has a root", hint=hint)
 
 
-def _choice(query: LogicalQuery, layout: FoldLayout, plan: Plan) -> FoldChoice:
-    """The choice for a fold of all inputs."""
-    usual = FoldChoice.usual(layout)
-    if not plan.forces:
+def _choice(stage: JoiningStage, timing: Timing, wanted: Plan) -> FoldChoice:
+    """The choice for a stage of all inputs."""
+    usual = usual_choice(stage)
+    if not wanted.forces:
         return usual
-    aliases = [input_.alias for input_ in query.inputs]
-    if plan.share is not None and not (layout.is_plain and isinstance(layout.timeline, WindowIds)):
+    body = stage.body
+    if wanted.share is not None and not (is_plain(stage) and isinstance(timing.rule, ByWindowId)):
         raise QueryError("only plain joins by window ids share pairs", hint="leave share out.")
-    if layout.is_plain and (plan.method or plan.early is not None):
+    if is_plain(stage) and (wanted.method or wanted.early is not None):
         raise QueryError("a plain join has nothing to aggregate", hint="only index and order can be chosen for it.")
-    if plan.method == "ic" and layout.extremes:
+    if wanted.method == "ic" and body.extremes:
         hint = "TC and PC can; without a method, each aggregate has its own."
         raise QueryError("IC cannot take back a MIN or MAX", hint=hint)
-    if plan.method in ("tc", "pc") and layout.is_open_ended:
+    if wanted.method in ("tc", "pc") and body.is_open_ended:
         hint = "IC needs not; leave the method out, or use windows of time alone."
         raise QueryError(
-            f"{plan.method.upper()} must know when rows leave, and windows that count rows do not", hint=hint
+            f"{wanted.method.upper()} must know when rows leave, and windows that count rows do not", hint=hint
         )
-    if plan.early and layout.is_open_ended and layout.extremes:
+    if wanted.early and body.is_open_ended and body.extremes:
         hint = "write early = none, or use windows of time alone."
         raise QueryError(
             "where windows count rows, a MIN or MAX is counted row by row, and nothing is early", hint=hint
         )
-    early = usual.early if plan.early is None else _early(layout, aliases, plan.early)
-    choice = FoldChoice(plan.method or "ic", early, (), _order(aliases, layout, plan.order))  # type: ignore[arg-type]
-    indexes = _indexes(layout, aliases, plan, choice)
-    fused = can_fuse(layout) and choice.method == "ic" and early == usual.early and set(indexes) == {HASH}
-    return replace(choice, indexes=indexes, is_fused=fused, shares=plan.share != "nothing")
+    early = usual.early if wanted.early is None else _early(body, timing.names, wanted.early)
+    order = _order(body, timing.names, wanted.order)
+    choice = FoldChoice(wanted.method or "ic", early, (), order)  # type: ignore[arg-type]
+    indexes = _indexes(stage, timing.names, wanted, choice)
+    fused = can_fuse(stage) and choice.method == "ic" and early == usual.early and set(indexes) == {HASH}
+    return replace(choice, indexes=indexes, is_fused=fused, shares=wanted.share != "nothing")
 
 
-def _early(layout: FoldLayout, aliases: list[str], early: tuple[str, ...]) -> frozenset[int]:
-    constant = range(layout.streams, len(layout.inputs))
+def _early(body: Body, aliases: Sequence[str], early: tuple[str, ...]) -> frozenset[int]:
+    constant = range(len(aliases), len(body.inputs))
     return frozenset((*(aliases.index(alias) for alias in early), *constant))
 
 
-def _order(aliases: list[str], layout: FoldLayout, order: tuple[str, ...] | None) -> tuple[int, ...]:
+def _order(body: Body, aliases: Sequence[str], order: tuple[str, ...] | None) -> tuple[int, ...]:
     first = [aliases.index(alias) for alias in order or ()]
-    return (*first, *(place for place in range(len(layout.inputs)) if place not in first))
+    return (*first, *(place for place in range(len(body.inputs)) if place not in first))
 
 
-def _indexes(layout: FoldLayout, aliases: list[str], plan: Plan, choice: FoldChoice) -> tuple[Index, ...]:
-    wanted = {aliases.index(alias): _index(text) for alias, text in plan.index.items()}
-    summed = can_sum(layout) and choice.method == "ic" and choice.early == frozenset(range(len(layout.inputs)))
-    if SUMS in wanted.values():
-        if not summed or set(wanted.values()) != {SUMS}:
+def _indexes(stage: JoiningStage, aliases: Sequence[str], wanted: Plan, choice: FoldChoice) -> tuple[Index, ...]:
+    given = {aliases.index(alias): _index(text) for alias, text in wanted.index.items()}
+    body, places = stage.body, range(len(stage.body.inputs))
+    summed = can_sum(stage) and choice.method == "ic" and choice.early == frozenset(places)
+    if SUMS in given.values():
+        if not summed or set(given.values()) != {SUMS}:
             raise QueryError(
                 "sums over ranges need one inequality or band, no other condition on combinations, sums of numbers "
                 "that do not round, IC and early aggregation, and serve all inputs or none",
                 hint=f"{', '.join(STRUCTURES)} can; hash where there is an equality.",
             )
-        return (SUMS,) * len(layout.inputs)
-    if summed and not wanted:
-        return (SUMS,) * len(layout.inputs)
-    indexes = tuple(wanted.get(place, finding_index(layout)) for place in range(len(layout.inputs)))
-    for first in range(len(layout.inputs)):
-        for step in steps_from(layout, choice.order, first):
+        return (SUMS,) * len(places)
+    if summed and not given:
+        return (SUMS,) * len(places)
+    indexes = tuple(given.get(place, finding_index(body)) for place in places)
+    for first in places:
+        for step in steps_from(body, choice.order, first):
             index = indexes[step.place]
-            if index.structure == "hash" and not step.classes and step.place < layout.streams:
+            if index.structure == "hash" and not step.classes and step.place < len(aliases):
                 can = [name for name, kind in STRUCTURES.items() if not kind.needs_key]
                 raise QueryError(
                     f"hash finds equal keys only, and '{aliases[step.place]}' is looked for without one",

@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from joinfold.logical.expressions import Call, Column, Expression, inputs_read, rewrite
 from joinfold.logical.query import LogicalQuery
-from joinfold.planner.plan import Attachment, Equality
+from joinfold.physical.plan import Attachment, Equality
 from joinfold.planner.widening import converted
 
 Node = TypeVar("Node", bound=Expression)

@@ -18,9 +18,10 @@ from itertools import chain as joined
 from itertools import combinations
 
 from joinfold.kernels.structures import STRUCTURES
-from joinfold.operators.choice import SUMS, FoldChoice, Index, MethodName, finding_index
-from joinfold.operators.layout import FoldLayout
-from joinfold.operators.probing import steps_from
+from joinfold.physical.choice import SUMS, FoldChoice, Index, MethodName, finding_index, usual_choice
+from joinfold.physical.probing import steps_from
+from joinfold.physical.source import StreamRows
+from joinfold.physical.stage import Body, JoiningStage, StatefulStage, is_plain
 from joinfold.planner.cost.windows import Flow
 from joinfold.planner.estimating import Setting, fold_cost
 
@@ -29,39 +30,39 @@ Cost = Callable[[FoldChoice], float]
 
 
 def fold_choices(
-    setting: Setting, layout: FoldLayout, flows: Sequence[Flow], instants: float
+    setting: Setting, stage: JoiningStage, flows: Sequence[Flow], instants: float
 ) -> list[tuple[float, FoldChoice]]:
     """The choices for a fold with their cost, cheapest first: for every method and set of early inputs the best one."""
 
     def cost(choice: FoldChoice) -> float:
-        return fold_cost(setting, layout, choice, flows, instants)
+        return fold_cost(setting, stage, choice, flows, instants)
 
-    usual = FoldChoice.usual(layout)
+    usual = usual_choice(stage)
     found = {usual: cost(usual)}
-    if layout.is_numbering or layout.partition:
-        return [(found[usual], usual)]
-    indexes = (finding_index(layout),) * len(layout.inputs)
-    for method in _methods(layout):
+    indexes = (finding_index(stage.body),) * len(stage.body.inputs)
+    for method in _methods(stage):
         first = replace(usual, method=method, is_fused=False, order=_order(flows), indexes=indexes)
-        for early in _early_sets(layout, first, cost):
-            choice = _best_indexes(layout, replace(first, early=early), cost)
+        for early in _early_sets(stage, first, cost):
+            choice = _best_indexes(stage.body, replace(first, early=early), cost)
             found[choice] = cost(choice)
     return sorted(((seconds, choice) for choice, seconds in found.items()), key=lambda pair: pair[0])
 
 
-def _methods(layout: FoldLayout) -> tuple[MethodName, ...]:
+def _methods(stage: JoiningStage) -> tuple[MethodName, ...]:
     """TC and PC must know when rows leave; a plain join has no method."""
-    return ("ic",) if layout.is_plain or layout.is_open_ended else ("ic", "tc", "pc")
+    return ("ic",) if is_plain(stage) or stage.body.is_open_ended else ("ic", "tc", "pc")
 
 
-def _early_sets(layout: FoldLayout, first: FoldChoice, cost: Cost) -> Iterator[frozenset[int]]:
+def _early_sets(stage: JoiningStage, first: FoldChoice, cost: Cost) -> Iterator[frozenset[int]]:
     """The sets of early inputs that are looked at; where entries leave by themselves there is nothing to merge."""
-    if layout.is_plain:
+    if is_plain(stage):
         yield first.early
         return
-    fixed = frozenset(place for place in range(layout.streams, len(layout.inputs)) if place in first.early)
-    places = [place for place in range(len(layout.inputs)) if place not in fixed and place not in layout.views]
-    if first.method != "ic" or layout.extremes:
+    inputs = list(enumerate(stage.body.inputs))
+    constant = len(inputs) - 1 if stage.body.has_constant_row else None
+    fixed = first.early & {constant}
+    places = [place for place, spec in inputs if isinstance(spec.source, StreamRows)]
+    if first.method != "ic" or stage.body.extremes:
         yield fixed
     elif len(places) <= FEW:
         yield from (fixed | set(own) for size in range(len(places) + 1) for own in combinations(places, size))
@@ -80,22 +81,22 @@ def _greedy(choice: FoldChoice, places: Sequence[int], cost: Cost) -> frozenset[
         least, choice = seconds, changed[best]
 
 
-def _best_indexes(layout: FoldLayout, choice: FoldChoice, cost: Cost) -> FoldChoice:
+def _best_indexes(body: Body, choice: FoldChoice, cost: Cost) -> FoldChoice:
     """Each window with its cheapest structure."""
-    if len(layout.inputs) > FEW:
+    if len(body.inputs) > FEW:
         return choice
-    for place in range(layout.streams if layout.has_constant_row else len(layout.inputs)):
+    for place in range(len(body.inputs) - body.has_constant_row):
         others = [
-            replace(choice, indexes=_with(choice.indexes, place, index)) for index in _possible(layout, choice, place)
+            replace(choice, indexes=_with(choice.indexes, place, index)) for index in _possible(body, choice, place)
         ]
         choice = min(others, key=cost)
     return choice
 
 
-def _possible(layout: FoldLayout, choice: FoldChoice, place: int) -> list[Index]:
+def _possible(body: Body, choice: FoldChoice, place: int) -> list[Index]:
     """Structures that can find members of a window in the ways that are asked for; only hash needs a key."""
     asked = joined.from_iterable(
-        steps_from(layout, choice.order, first) for first in range(len(layout.inputs)) if first != place
+        steps_from(body, choice.order, first) for first in range(len(body.inputs)) if first != place
     )
     keyed = all(step.classes for step in asked if step.place == place)
     return [Index(name) for name, kind in STRUCTURES.items() if keyed or not kind.needs_key]
@@ -112,14 +113,14 @@ def _with(indexes: tuple[Index, ...], place: int, index: Index) -> tuple[Index, 
     return (*indexes[:place], index, *indexes[place + 1 :])
 
 
-def choice_title(layout: FoldLayout, choice: FoldChoice, names: Sequence[str]) -> str:
+def choice_title(stage: StatefulStage, choice: FoldChoice, names: Sequence[str]) -> str:
     """A choice in a few words."""
     if choice.is_fused:
         return "IC over hashed sets of all inputs"
     if SUMS in choice.indexes:
         return "IC over sums of ranges"
     indexes = ", ".join(f"{name} {index}" for name, index in zip(names, choice.indexes, strict=False))
-    if layout.is_plain:
+    if is_plain(stage):
         return indexes
     early = [name for place, name in enumerate(names) if place in choice.early]
     return f"{choice.method.upper()}; early {' and '.join(early) or 'none'}; {indexes}"

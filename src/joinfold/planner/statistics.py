@@ -7,6 +7,8 @@ same for every stream, so that nothing is decided by it that could not be decide
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from joinfold.physical.measured import Measured
+
 Origin = Literal["assumed", "declared", "sampled", "measured"]
 
 
@@ -57,3 +59,21 @@ class Statistics:
     def with_stream(self, place: int, known: StreamStatistics) -> "Statistics":
         """With other numbers for a stream."""
         return replace(self, streams=(*self.streams[:place], known, *self.streams[place + 1 :]))
+
+
+def measured_statistics(measured: Measured) -> Statistics:
+    """What a bucket has measured; what it could not count is as assumed."""
+    streams = tuple(
+        StreamStatistics(
+            known.rate,
+            known.keys,
+            known.groups,
+            max(known.entries, known.keys, known.groups),
+            known.passes,
+            known.skew,
+            known.disorder,
+            origin="measured",
+        )
+        for known in measured.streams
+    )
+    return Statistics(streams) if measured.selectivity is None else Statistics(streams, measured.selectivity)

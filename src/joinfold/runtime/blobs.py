@@ -1,15 +1,16 @@
-"""Blobs on their way through Spark: which fold they are for, by which bucket label they are distributed, the blob.
+"""Blobs on their way through Spark: which stage they are for, by which bucket label they are distributed, the blob.
 
-Behind the last fold of a query they are for MERGE, whose number follows on the folds'.
+Behind the last stage with state they are for MERGE, whose number follows on.
 """
 
 from collections.abc import Iterable
 
 import pyarrow as pa
 
-BLOBS = "fold int, bucket int, blob binary"
-BLOBS_ARROW = pa.schema([("fold", pa.int32()), ("bucket", pa.int32()), ("blob", pa.binary())])
-Addressed = tuple[int, int, bytes]
+from joinfold.operators.packing.routing import Addressed
+
+BLOBS = "stage int, bucket int, blob binary"
+BLOBS_ARROW = pa.schema([("stage", pa.int32()), ("bucket", pa.int32()), ("blob", pa.binary())])
 
 
 def blob_batch(blobs: Iterable[Addressed]) -> pa.RecordBatch:

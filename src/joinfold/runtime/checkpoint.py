@@ -3,7 +3,8 @@
 Spark would resume another query, the same one over inputs with other columns or another time, or cut into another
 number of buckets, without a word and with wrong answers. So the first start writes a manifest into the checkpoint
 directory, and every later one reads it before anything runs: what differs is refused, and the number of partitions is
-the recorded one.
+the recorded one. The recorded query is bound again and compared by its meaning, so the way in which queries are written
+may change between versions.
 """
 
 import json
@@ -13,14 +14,14 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from joinfold.errors import UsageError
+from joinfold.dialect import bind, parse
+from joinfold.errors import QueryError, UsageError
 from joinfold.logical.query import Input, LogicalQuery
 from joinfold.logical.sql import query_text
+from joinfold.names import identifier_text
 from joinfold.operators.codec import VERSION
-from joinfold.planner.plan import PhysicalPlan
-from joinfold.runtime.schema import schema_text
+from joinfold.physical.plan import PhysicalPlan
 from joinfold.timetext import duration_text
-from joinfold.types import Schema
 
 FILE = "joinfold.json"
 
@@ -32,14 +33,19 @@ class InputFacts:
     alias: str
     time: str | None
     delay_us: int
-    columns: str
+    columns: dict[str, str]
 
     @classmethod
     def of(cls, query: LogicalQuery, input_: Input) -> "InputFacts":
         """The facts of an input of a query; a relation has no time."""
         source, read = input_.source, {*query.columns_read(input_.alias), input_.source.time}
-        columns = Schema(tuple(field for field in source.schema if field.name in read))
-        return cls(input_.alias, source.time, source.delay_us, schema_text(columns))
+        columns = {field.name: str(field.type) for field in source.schema if field.name in read}
+        return cls(input_.alias, source.time, source.delay_us, columns)
+
+    @property
+    def columns_text(self) -> str:
+        """The columns as a schema is written."""
+        return ", ".join(f"{identifier_text(name)} {type_}" for name, type_ in sorted(self.columns.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +83,17 @@ def agree(spark: SparkSession, directory: str, plan: PhysicalPlan, partitions: i
     if recorded is None:
         _write(spark, directory, wanted)
         return wanted
-    if recorded.query != wanted.query:
+    refuse_another(recorded, wanted, plan, directory)
+    if explicit and recorded.partitions != partitions:
+        hint = f"leave partitions out to go on with {recorded.partitions}, or start in a new directory."
+        what = f"the checkpoint '{directory}' has {recorded.partitions} partitions, not {partitions}"
+        raise UsageError(what, hint)
+    return recorded
+
+
+def refuse_another(recorded: Manifest, wanted: Manifest, plan: PhysicalPlan, directory: str) -> None:
+    """Raises `UsageError` where a recorded manifest is not that of this query over these inputs."""
+    if not _is_asked(recorded.query, plan.query):
         hint = "use another checkpoint directory, or run the query it belongs to:\n" + _indented(recorded.query)
         raise UsageError(f"the checkpoint '{directory}' belongs to another query", hint)
     for was, now in zip(recorded.inputs, wanted.inputs, strict=True):
@@ -90,11 +106,15 @@ def agree(spark: SparkSession, directory: str, plan: PhysicalPlan, partitions: i
         hint = "plan it as it was, or start in a new directory."
         what = f"the checkpoint '{directory}' was made by {_shape(recorded)}, not by {_shape(wanted)}"
         raise UsageError(what, hint)
-    if explicit and recorded.partitions != partitions:
-        hint = f"leave partitions out to go on with {recorded.partitions}, or start in a new directory."
-        what = f"the checkpoint '{directory}' has {recorded.partitions} partitions, not {partitions}"
-        raise UsageError(what, hint)
-    return recorded
+
+
+def _is_asked(text: str, query: LogicalQuery) -> bool:
+    """Whether a recorded query, over the inputs of this one, means the same."""
+    try:
+        recorded = bind(parse(text), {input_.source.name: input_.source for input_ in query.inputs})
+    except QueryError:
+        return False
+    return recorded.without_options == query.without_options
 
 
 def recorded_roots(spark: SparkSession, directory: str) -> frozenset[str | None] | None:
@@ -106,7 +126,7 @@ def recorded_roots(spark: SparkSession, directory: str) -> frozenset[str | None]
 def _refuse_another_input(directory: str, was: InputFacts, now: InputFacts) -> None:
     differences = [
         (was.time, now.time, f"with the time of '{now.alias}' taken from {{}}"),
-        (was.columns, now.columns, f"with '{now.alias}' having the columns {{}}"),
+        (was.columns_text, now.columns_text, f"with '{now.alias}' having the columns {{}}"),
         (duration_text(was.delay_us), duration_text(now.delay_us), f"with a delay of '{now.alias}' of {{}}"),
     ]
     for old, new, made in differences:

@@ -8,9 +8,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from joinfold.logical.expressions import AggregateValue, Column, Expression, GroupValue, rewrite
-from joinfold.logical.sql import query_text
 from joinfold.names import identifier_text
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.physical.columns import NOW, WAS, aggregate_column, group_column
+from joinfold.physical.plan import PhysicalPlan
+from joinfold.physical.stage import Concatenate, is_plain
+from joinfold.planner.plan import PlannedQuery
 from joinfold.runtime.blobs import BLOBS
 from joinfold.runtime.checkpoint import agree
 from joinfold.runtime.expressions import spark_text
@@ -19,45 +21,46 @@ from joinfold.runtime.handle import Handle
 from joinfold.runtime.labels import spread_labels
 from joinfold.runtime.local import require_settings
 from joinfold.runtime.schema import schema_text
-from joinfold.runtime.stages import FoldStage, finish_batches, fold_bounded
-from joinfold.runtime.streaming import FoldProcessor
+from joinfold.runtime.stages import StageRun, finish_batches, run_bounded
+from joinfold.runtime.streaming import StageProcessor
 from joinfold.types import BOOLEAN, DataType, Field, Schema
 
 ANSWER = "answer"
 Sink = str | Callable[[pa.Table, int], None]
 
 
-def run(plan: PhysicalPlan, sources: dict[str, DataFrame], partitions: int) -> DataFrame:
+def run(plan: PlannedQuery, sources: dict[str, DataFrame], partitions: int) -> DataFrame:
     """The answers as a DataFrame: streaming if an input streams."""
     spark = next(iter(sources.values())).sparkSession
     zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
-    folds, question = tuple(layout.in_zone(zone) for layout in plan.folds), query_text(plan.query.without_options)
-    buckets = spread_labels(partitions if plan.layout.is_distributed else 1)
-    merges = spread_labels(partitions if plan.query.groups else 1) if plan.merges else buckets[:1]
+    pipeline, last = plan.pipeline.in_zone(zone), plan.pipeline.last
+    crosses = not isinstance(last, Concatenate) and last.crosses_buckets
+    buckets = spread_labels(partitions if pipeline.is_distributed else 1)
+    merges = spread_labels(partitions if plan.query.groups else 1) if crosses else buckets[:1]
     is_streaming = any(sources[frame.input.source.name].isStreaming for frame in plan.frames)
     require_settings(spark, is_streaming)
     blobs, run_name = packed(plan, sources, buckets), uuid.uuid4().hex
     for number, choice in enumerate(plan.choices):
-        following = plan.following if number == len(folds) - 1 else None
-        stage = FoldStage(folds, number, choice, buckets, merges, question, following)
+        following = plan.following if number == len(pipeline.stages) - 1 else None
+        stage = StageRun(pipeline, number, choice, buckets, merges, following)
         grouped = blobs.groupBy("bucket")
         if is_streaming:
-            blobs = FoldProcessor.over(grouped, stage, run_name)
+            blobs = StageProcessor.over(grouped, stage, run_name)
         else:
             blobs = grouped.applyInArrow(_bounded(stage), BLOBS)
-    if plan.merges:
+    if crosses:
         blobs = blobs.repartition(len(merges), "bucket")
     schema = finished_schema(plan)
-    finished = blobs.mapInArrow(partial(finish_batches, plan.layout, schema), schema_text(schema))
+    finished = blobs.mapInArrow(partial(finish_batches, last, schema), schema_text(schema))
     return selected(plan, finished.alias(ANSWER))
 
 
-def _bounded(stage: FoldStage) -> Callable[[pa.Table], pa.Table]:
-    return lambda blobs: fold_bounded(stage, blobs)
+def _bounded(stage: StageRun) -> Callable[[pa.Table], pa.Table]:
+    return lambda blobs: run_bounded(stage, blobs)
 
 
 def start(
-    plan: PhysicalPlan,
+    plan: PlannedQuery,
     frame: Callable[[int], DataFrame],
     spark: SparkSession,
     sink: Sink,
@@ -97,18 +100,18 @@ def default_partitions(spark: SparkSession) -> int:
 
 
 def finished_schema(plan: PhysicalPlan) -> Schema:
-    """What MERGE gives: the instant, the groups in the order of the inputs, the aggregates."""
-    when = plan.query.leading
-    if plan.layout.is_plain:
+    """What MERGE gives: the instant, the groups and the aggregates of the query."""
+    query, when = plan.query, plan.query.leading
+    if is_plain(plan.answering):
         return Schema((*when, *(Field(name, column.type) for column, name in plan.shown)))
-    places = sorted(set(plan.groups), key=lambda group: (group.place, group.index))
-    groups = [Field(plan.group_name(group), group.type) for group in places]
-    aggregates = [Field(f"a{number}", layout.type) for number, layout in enumerate(plan.layout.aggregates)]
-    if not plan.layout.changes:
-        return Schema((*when, *groups, *aggregates))
-    was, is_ = Field("was", BOOLEAN), Field("now", BOOLEAN)
-    old = [Field(f"old_{field.name}", field.type) for field in aggregates]
-    return Schema((*when, *groups, was, is_, *aggregates, *old))
+    groups = [Field(group_column(number), group.type) for number, group in enumerate(query.groups)]
+    new, old = (
+        [Field(aggregate_column(number, before), own.type) for number, own in enumerate(query.aggregates)]
+        for before in (False, True)
+    )
+    if not query.changes:
+        return Schema((*when, *groups, *new))
+    return Schema((*when, *groups, Field(WAS, BOOLEAN), Field(NOW, BOOLEAN), *new, *old))
 
 
 def selected(plan: PhysicalPlan, finished: DataFrame) -> DataFrame:
@@ -128,15 +131,14 @@ def selected(plan: PhysicalPlan, finished: DataFrame) -> DataFrame:
 def _selected_changes(plan: PhysicalPlan, finished: DataFrame) -> DataFrame:
     """HAVING and SELECT on what was and on what is; the difference decides what is emitted."""
     query = plan.query
-    sides = {"old": "old_", "new": ""}
     columns = _when(plan)
-    for side, prefix in sides.items():
-        exists = "was" if side == "old" else "now"
-        having = "TRUE" if query.having is None else spark_text(_over_columns(plan, query.having, prefix))
+    for side, exists in (("old", WAS), ("new", NOW)):
+        before = side == "old"
+        having = "TRUE" if query.having is None else spark_text(_over_columns(plan, query.having, before))
         there = f"{exists} AND COALESCE({having}, FALSE)"
         columns.append(f"{there} AS {side}")
         columns += [  # what HAVING removes must not fail to compute
-            f"CASE WHEN {there} THEN {spark_text(_over_columns(plan, output.expression, prefix))} END AS {side}_{place}"
+            f"CASE WHEN {there} THEN {spark_text(_over_columns(plan, output.expression, before))} END AS {side}_{place}"
             for place, output in enumerate(query.outputs)
         ]
     differs = " OR ".join(_differs(f"old_{i}", f"new_{i}", o.expression.type) for i, o in enumerate(query.outputs))
@@ -164,17 +166,17 @@ def _differs(old: str, new: str, type_: DataType) -> str:
     return f"NOT ({old} <=> {new} OR COALESCE({close}, FALSE))"
 
 
-def _over_columns(plan: PhysicalPlan, expression: Expression, prefix: str = "") -> Expression:
+def _over_columns(plan: PhysicalPlan, expression: Expression, before: bool = False) -> Expression:
     """Group and aggregate values as columns of MERGE's answer."""
 
     def column(node: Expression) -> Expression | None:
         match node:
             case GroupValue(index=index, type=type_):
-                return Column(ANSWER, plan.group_name(plan.groups[index]), type_)
+                return Column(ANSWER, group_column(index), type_)
             case Column():
                 return Column(ANSWER, dict(plan.shown)[node], node.type)
             case AggregateValue(index=index, type=type_):
-                return Column(ANSWER, f"{prefix}a{index}", type_)
+                return Column(ANSWER, aggregate_column(index, before), type_)
             case _:
                 return None
 

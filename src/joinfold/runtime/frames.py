@@ -16,9 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from joinfold.operators.chain import pack_for
-from joinfold.operators.layout import FoldLayout
-from joinfold.planner.plan import Frame, PhysicalPlan
+from joinfold.operators.packing.routing import pack
+from joinfold.physical.columns import FIRST, KEEP, MATCHES, TIME
+from joinfold.physical.plan import Frame, PhysicalPlan, Pipeline
+from joinfold.physical.timing import OnArrival
 from joinfold.runtime.blobs import BLOBS, blob_batch
 from joinfold.runtime.expressions import SOURCE, of_source, spark_text, time_text
 from joinfold.runtime.relations import joined
@@ -31,7 +32,7 @@ Batches = Iterator[pa.RecordBatch]
 class Part:
     """An input's part of a projection: for each of its own columns the projected one."""
 
-    place: int
+    stream: int
     columns: tuple[tuple[str, str], ...]
 
     def of(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -50,13 +51,13 @@ class Projection:
 
     @classmethod
     def of(cls, frames: Iterable[tuple[int, Frame]], is_streaming: bool = False) -> "Projection":
-        """The projection for some inputs, by place, of one source."""
+        """The projection for some streams, by number, of one source."""
         texts: dict[str, str] = {}
         parts = []
-        for place, frame in frames:
+        for stream, frame in frames:
             computed = frame_texts(frame, is_streaming)
             own = {name: texts.setdefault(text, f"p{len(texts)}") for name, text in computed.items()}
-            parts.append(Part(place, tuple(own.items())))
+            parts.append(Part(stream, tuple(own.items())))
         return cls(tuple(f"{text} AS {name}" for text, name in texts.items()), tuple(parts))
 
 
@@ -64,58 +65,61 @@ def packed(plan: PhysicalPlan, sources: dict[str, DataFrame], labels: tuple[int,
     """All inputs as blobs by bucket, in one DataFrame."""
     by_source: dict[str, list[tuple[int, Frame]]] = {}
     projections: list[tuple[DataFrame, tuple[Part, ...]]] = []
-    for place, frame in enumerate(plan.frames):
+    for stream, frame in enumerate(plan.frames):
         if frame.attached:
             matches = joined(frame, sources)
-            projections.append((matches, (Part(place, tuple((name, name) for name in matches.columns)),)))
+            names = [TIME, KEEP, FIRST, MATCHES, *(column.name for column in frame.columns)]
+            projections.append((matches, (Part(stream, tuple(zip(names, matches.columns, strict=True))),)))
         else:
-            by_source.setdefault(frame.input.source.name, []).append((place, frame))
+            by_source.setdefault(frame.input.source.name, []).append((stream, frame))
     for name, frames in by_source.items():
         projection = Projection.of(frames, sources[name].isStreaming)
         projections.append((sources[name].alias(SOURCE).selectExpr(*projection.texts), projection.parts))
-    blobs = [rows.mapInArrow(pack_stage(plan.folds, parts, labels), BLOBS) for rows, parts in projections]
+    blobs = [rows.mapInArrow(pack_stage(plan.pipeline, parts, labels), BLOBS) for rows, parts in projections]
     return reduce(DataFrame.union, blobs)
 
 
 def frame_texts(frame: Frame, is_streaming: bool = False) -> dict[str, str]:
     """The event time, whether the row passes the filters, and the columns that the plan wants, as Spark SQL."""
-    texts = {"ts": time_text(frame.input.source, is_streaming)}
+    texts = {TIME: time_text(frame.input.source, is_streaming)}
     keep = None if frame.keep is None else spark_text(of_source(frame.keep))
     if keep is not None:
-        texts["keep"] = keep
-    for name, expression in frame.columns:
-        text = spark_text(of_source(expression))
-        if keep is not None and not name.startswith("o"):  # what a filter removes must not fail to compute
+        texts[KEEP] = keep
+    for column in frame.columns:
+        text = spark_text(of_source(column.expression))
+        if keep is not None and column.role != "order":  # what a filter removes must not fail to compute
             text = f"CASE WHEN {keep} THEN {text} END"
-        texts[name] = text
+        texts[column.name] = text
     return texts
 
 
 def pack_stage(
-    folds: tuple[FoldLayout, ...], parts: tuple[Part, ...], labels: tuple[int, ...]
+    pipeline: Pipeline, parts: tuple[Part, ...], labels: tuple[int, ...]
 ) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
     """PACK for `mapInArrow`."""
-    return partial(_pack_batches, folds, parts, labels)
+    return partial(_pack_batches, pipeline, parts, labels)
 
 
 def _pack_batches(
-    folds: tuple[FoldLayout, ...], parts: tuple[Part, ...], labels: tuple[int, ...], batches: Iterable[pa.RecordBatch]
+    pipeline: Pipeline, parts: tuple[Part, ...], labels: tuple[int, ...], batches: Iterable[pa.RecordBatch]
 ) -> Batches:
     settle()
-    whole = whole_rows(batches) if folds[0].on_arrival else batches
-    for number, batch in enumerate(batch for batch in whole if batch.num_rows):
+    first = next((projected for own, projected in parts[0].columns if own == FIRST), None)
+    if first is not None and isinstance(pipeline.timing.rule, OnArrival):
+        batches = whole_rows(batches, first)
+    for number, batch in enumerate(batch for batch in batches if batch.num_rows):
         for part in parts:
-            yield blob_batch(pack_for(folds, part.place, labels, part.of(batch), number=number))
+            yield blob_batch(pack(pipeline, part.stream, labels, part.of(batch), number=number))
 
 
-def whole_rows(batches: Iterable[pa.RecordBatch]) -> Batches:
-    """Batches in which no row of a stream is apart from its matches, which come one after another."""
+def whole_rows(batches: Iterable[pa.RecordBatch], first: str) -> Batches:
+    """Batches in which no row of a stream is apart from its matches, which come one after another.
+
+    The column ``first`` is true for the first of them.
+    """
     held: list[pa.RecordBatch] = []
     for batch in batches:
-        if "first" not in batch.schema.names:
-            yield batch
-            continue
-        begins = pc.indices_nonzero(batch.column("first"))
+        begins = pc.indices_nonzero(batch.column(first))
         cut = begins[-1].as_py() if len(begins) else batch.num_rows
         if len(begins) and held:
             yield pa.concat_batches([*held, batch.slice(0, cut)])

@@ -17,7 +17,8 @@ from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
 
 from joinfold.errors import JoinfoldError
-from joinfold.planner.plan import PhysicalPlan
+from joinfold.physical.stage import is_plain
+from joinfold.planner.plan import PlannedQuery
 from joinfold.runtime.failures import clear_error
 from joinfold.timetext import timestamp_text
 
@@ -94,13 +95,13 @@ def observed(noted: DataFrame, streams: int, run: str) -> DataFrame:
         watched.append(f.sum(f.col("read")[place]).alias(f"read_{place}"))
         for number, name in enumerate(FIGURES):
             watched.append(f.max(f.col("figures")[place * len(FIGURES) + number]).alias(f"{name}_{place}"))
-    return noted.observe(METRICS + run, *watched).where("blob IS NOT NULL").select("fold", "bucket", "blob")
+    return noted.observe(METRICS + run, *watched).where("blob IS NOT NULL").select("stage", "bucket", "blob")
 
 
 class Handle:
     """A started query: stop it, wait for it, ask how it is doing."""
 
-    def __init__(self, query: StreamingQuery, plan: PhysicalPlan) -> None:
+    def __init__(self, query: StreamingQuery, plan: PlannedQuery) -> None:
         self.query = query
         self.plan = plan
         self._history: deque[Progress] = deque(maxlen=REMEMBERED)
@@ -190,7 +191,7 @@ def _metrics(step: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _progress(
-    batch: int, metrics: dict[str, Any], seconds: float, plan: PhysicalPlan, silent_since: datetime
+    batch: int, metrics: dict[str, Any], seconds: float, plan: PlannedQuery, silent_since: datetime
 ) -> Progress:
     inputs = plan.query.streams
     streams = tuple(
@@ -219,13 +220,13 @@ def _progress(
     )
 
 
-def _waiting_for(plan: PhysicalPlan, metrics: dict[str, Any]) -> str:
+def _waiting_for(plan: PlannedQuery, metrics: dict[str, Any]) -> str:
     """The stream that holds the watermark back; a plain join does not wait for it."""
     inputs = plan.query.streams
     silent = [input_.alias for place, input_ in enumerate(inputs) if metrics[f"seen_{place}"] is None]
     if silent:
         return f"'{silent[0]}' has had no row yet"
-    if plan.layout.is_plain:
+    if is_plain(plan.answering):
         return "of the rows that have come since then, none match"
     reached = [(metrics[f"seen_{place}"] - input_.source.delay_us, input_.alias) for place, input_ in enumerate(inputs)]
     behind, alias = min(reached)

@@ -23,7 +23,7 @@ from pyspark.sql import functions as f
 from joinfold.errors import UsageError
 from joinfold.logical.expressions import Column, Expression, inputs_read, rewrite, walk
 from joinfold.names import identifier_text
-from joinfold.planner.plan import Attachment, Frame
+from joinfold.physical.plan import Attachment, Frame, FrameColumn
 from joinfold.planner.relations import reads_within
 from joinfold.runtime.expressions import SOURCE, of_source, spark_text, time_text
 
@@ -32,8 +32,8 @@ Names = dict[tuple[str, str], str]  # what a column of an input is called among 
 
 
 def joined(frame: Frame, sources: Mapping[str, DataFrame]) -> DataFrame:
-    """The columns of a frame that relations are attached to, with ``first`` and ``matches``."""
-    after = [*frame.matching, *(expression for _, expression in frame.columns)]
+    """The time, keep, first and matches of a frame that relations are attached to, then its columns, by number."""
+    after = [*frame.matching, *(column.expression for column in frame.columns)]
     names = _names(frame)
     rows = _stream_rows(frame, sources[frame.input.source.name], names, _read(after))
     for number, attachment in enumerate(frame.attached):
@@ -45,14 +45,14 @@ def joined(frame: Frame, sources: Mapping[str, DataFrame]) -> DataFrame:
     said = " AND ".join(f"({_text(part, names)})" for part in frame.matching) or "TRUE"
     matches = f"COALESCE(CASE WHEN {found} THEN {said} END, FALSE)"
     rows = rows.alias(ROW).selectExpr("*", f"{first} AS first", f"{matches} AS matches").where("first OR matches")
-    columns = [f"{_computed(name, expression, names)} AS {name}" for name, expression in frame.columns]
+    columns = [f"{_computed(column, names)} AS p{number}" for number, column in enumerate(frame.columns)]
     return rows.alias(ROW).selectExpr("ts", "keep", "first", "matches", *columns)
 
 
-def _computed(name: str, expression: Expression, names: Names) -> str:
+def _computed(column: FrameColumn, names: Names) -> str:
     """A column of the frame; what is no match must not fail to compute, but has its order by values all the same."""
-    text = _text(expression, names)
-    return text if name.startswith("o") else f"CASE WHEN matches THEN {text} END"
+    text = _text(column.expression, names)
+    return text if column.role == "order" else f"CASE WHEN matches THEN {text} END"
 
 
 def _stream_rows(frame: Frame, source: DataFrame, names: Names, read: set[Column]) -> DataFrame:
@@ -128,7 +128,7 @@ def _relation(name: str, sources: Mapping[str, DataFrame]) -> DataFrame:
 def _names(frame: Frame) -> Names:
     """A name for every column that is read of the stream and its relations, unlike any other."""
     said = [part for attachment in frame.attached for part in attachment.said]
-    read = _read([*said, *frame.matching, *(expression for _, expression in frame.columns)])
+    read = _read([*said, *frame.matching, *(column.expression for column in frame.columns)])
     return {(column.input, column.name): f"column_{number}" for number, column in enumerate(_sorted(read))}
 
 

@@ -2,7 +2,7 @@
 
 Spark gives a bucket's next micro-batch to any worker process of the host that is idle. So a bucket is kept twice: in
 the process, and in a file in memory that the other processes of the host map, copying only the pages that they change.
-Both carry the token of the moment that they belong to: a batch that failed, or ran on another host, leaves a token that
+Both carry the token of the position that they belong to: a batch that failed, or ran on another host, leaves a token that
 no longer fits, and the bucket is made anew.
 
 Writing costs what the bucket holds, whatever the batch brought, so large buckets are kept in the process only.
@@ -14,9 +14,11 @@ import os
 import pickle
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
-from joinfold.operators.bucket import Bucket
+from joinfold.operators.stages.bucket import Bucket
+from joinfold.planner.statistics import Statistics
 
 MEMORY = Path("/dev/shm")
 MOST_BYTES = 128 * 2**20
@@ -26,28 +28,36 @@ ABANDONED_SECONDS = 3600.0
 _WORD = 8
 
 
-class WarmFolds:
+@dataclass(slots=True)
+class WarmBucket:
+    """A bucket, and the statistics that plans were last compared by."""
+
+    bucket: Bucket
+    compared: Statistics | None = None
+
+
+class WarmBuckets:
     """The buckets that this process, or another one on its host, had last."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
-        self.here: dict[str, tuple[str, Bucket]] = {}
+        self.here: dict[str, tuple[str, WarmBucket]] = {}
 
-    def keep(self, name: str, token: str, fold: Bucket) -> None:
+    def keep(self, name: str, token: str, warm: WarmBucket) -> None:
         """Keeps a bucket as it stands under a token."""
         self.here.pop(name, None)
-        self.here[name] = (token, fold)
+        self.here[name] = (token, warm)
         if len(self.here) > MOST_IN_PROCESS:
             del self.here[next(iter(self.here))]
         if self.folder is not None:
             with contextlib.suppress(OSError):  # a cache may be lost at any time
-                _write(self.folder, name, token, fold)
+                _write(self.folder, name, token, warm)
 
-    def take(self, name: str, token: str) -> Bucket | None:
+    def take(self, name: str, token: str) -> WarmBucket | None:
         """The bucket as it stood under a token, if it is still known; the caller may change it."""
-        kept, fold = self.here.pop(name, ("", None))
-        if fold is not None and kept == token:
-            return fold
+        kept, warm = self.here.pop(name, ("", None))
+        if warm is not None and kept == token:
+            return warm
         if self.folder is None:
             return None
         try:
@@ -74,10 +84,10 @@ def shared_folder() -> Path | None:
     return folder
 
 
-def _write(folder: Path, name: str, token: str, fold: Bucket) -> None:
+def _write(folder: Path, name: str, token: str, warm: WarmBucket) -> None:
     """token, lengths of all buffers, the pickled object, then the buffers, each at a multiple of a word."""
     buffers: list[pickle.PickleBuffer] = []
-    pickled = pickle.dumps(fold, protocol=5, buffer_callback=buffers.append)
+    pickled = pickle.dumps(warm, protocol=5, buffer_callback=buffers.append)
     parts = [buffer.raw() for buffer in buffers]
     size = len(pickled) + sum(map(len, parts))
     free = os.statvfs(folder)
@@ -98,7 +108,7 @@ def _write(folder: Path, name: str, token: str, fold: Bucket) -> None:
         raise
 
 
-def _read(path: Path, token: str) -> Bucket | None:
+def _read(path: Path, token: str) -> WarmBucket | None:
     with open(path, "r+b") as file:
         memory = memoryview(mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE))
     place = _WORD
@@ -113,5 +123,5 @@ def _read(path: Path, token: str) -> Bucket | None:
     if kept != token:
         return None
     pickled = next_part(length)
-    fold: Bucket = pickle.loads(pickled, buffers=[next_part(part) for part in lengths])
-    return fold
+    warm: WarmBucket = pickle.loads(pickled, buffers=[next_part(part) for part in lengths])
+    return warm

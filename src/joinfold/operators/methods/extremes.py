@@ -7,10 +7,10 @@ from joinfold.kernels.charging import charge_valued
 from joinfold.kernels.grouping import group_rows, largest, sum_ints
 from joinfold.kernels.products import OF_DELTA
 from joinfold.kernels.staircase import GroupStairs, LatestLeave
+from joinfold.operators.calendars.calendar import BEGINNING, END
 from joinfold.operators.entries import Integers
-from joinfold.operators.layout import FoldLayout
-from joinfold.operators.timeline import BEGINNING, END
-from joinfold.operators.worth import Worth
+from joinfold.operators.windows.pair_values import PairValues
+from joinfold.physical.stage import Body
 
 Flags = NDArray[np.bool_]
 
@@ -18,8 +18,8 @@ Flags = NDArray[np.bool_]
 class ChargedExtremes:
     """The extremes of all groups: each combination counts until its first entry leaves."""
 
-    def __init__(self, layout: FoldLayout) -> None:
-        self.stairs = [GroupStairs() for _ in layout.extremes]
+    def __init__(self, body: Body) -> None:
+        self.stairs = [GroupStairs() for _ in body.extremes]
         self.always = LatestLeave()
         nothing = np.zeros(1, np.int32)
         self.always.insert(nothing, nothing, np.array([END]), BEGINNING)
@@ -29,17 +29,17 @@ class ChargedExtremes:
         """The memory of all arrays."""
         return sum(stairs.bytes_held for stairs in self.stairs)
 
-    def add(self, worth: Worth, now: int) -> None:
+    def add(self, values: PairValues, now: int) -> None:
         """Enters combinations into the staircases of their groups."""
         for number, stairs in enumerate(self.stairs):
-            chosen = worth.has[:, number] & (worth.leaves > now)
-            group = worth.group[chosen].astype(np.int32)
+            chosen = values.payload.has[:, number] & (values.leaves > now)
+            group = values.group[chosen].astype(np.int32)
             key = np.zeros(len(group), np.int32)
-            codes, leaves = worth.codes[chosen, number], worth.leaves[chosen]
+            codes, leaves = values.payload.codes[chosen, number], values.leaves[chosen]
             order = np.argsort(leaves, kind="stable")
             charge_valued(key, group[order], leaves[order], codes[order], self.always, OF_DELTA, None, stairs, now)
 
-    def subtract(self, worth: Worth) -> None:
+    def subtract(self, values: PairValues) -> None:
         """What ends has gone by itself."""
 
     def heads(self, now: int) -> list[tuple[Integers, Flags]]:
@@ -51,21 +51,21 @@ class ChargedExtremes:
 class CountedExtremes:
     """How many combinations of each group have a value; what is added has to be subtracted some time."""
 
-    def __init__(self, layout: FoldLayout) -> None:
-        self.counts = [Counts() for _ in layout.extremes]
+    def __init__(self, body: Body) -> None:
+        self.counts = [Counts() for _ in body.extremes]
 
     @property
     def bytes_held(self) -> int:
         """The memory of all arrays."""
         return sum(counts.rows.nbytes for counts in self.counts)
 
-    def add(self, worth: Worth, now: int) -> None:
+    def add(self, values: PairValues, now: int) -> None:
         """Combinations that have come into being."""
-        self._count(worth, 1)
+        self._count(values, 1)
 
-    def subtract(self, worth: Worth) -> None:
+    def subtract(self, values: PairValues) -> None:
         """Combinations that end."""
-        self._count(worth, -1)
+        self._count(values, -1)
 
     def heads(self, now: int) -> list[tuple[Integers, Flags]]:
         """For each extreme the codes of all groups, and where there is one."""
@@ -75,11 +75,11 @@ class CountedExtremes:
             found.append(largest(group, int(group.max(initial=-1)) + 1, code, np.ones(len(code), np.bool_)))
         return found
 
-    def _count(self, worth: Worth, sign: int) -> None:
+    def _count(self, values: PairValues, sign: int) -> None:
         for number, counts in enumerate(self.counts):
-            has = worth.has[:, number]
+            has = values.payload.has[:, number]
             ones = np.full(int(has.sum()), sign, np.int64)
-            counts.add(np.stack([worth.group[has], worth.codes[has, number], ones]))
+            counts.add(np.stack([values.group[has], values.payload.codes[has, number], ones]))
 
 
 class Counts:

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joinfold.operators.entries import Integers
-from joinfold.operators.layout import FoldLayout
 from joinfold.operators.methods.extremes import ChargedExtremes, CountedExtremes
 from joinfold.operators.methods.method import Method
-from joinfold.operators.worth import Worth
+from joinfold.operators.windows.pair_values import PairValues
+from joinfold.physical.stage import Body
 
 
 class Incremental(Method):
@@ -20,24 +20,24 @@ class Incremental(Method):
     joins_leaving = True
     by_leave = False
 
-    def __init__(self, layout: FoldLayout) -> None:
-        super().__init__(layout)
-        self.extremes = CountedExtremes(layout) if layout.is_open_ended else ChargedExtremes(layout)
+    def __init__(self, body: Body, only_changed: bool) -> None:
+        super().__init__(body, only_changed)
+        self.extremes = CountedExtremes(body) if body.is_open_ended else ChargedExtremes(body)
 
     @property
     def bytes_held(self) -> int:
         """The memory of totals and staircases."""
         return super().bytes_held + self.extremes.bytes_held
 
-    def add(self, worth: Worth, now: int) -> None:
+    def add(self, values: PairValues, now: int) -> None:
         """Combinations that have come into being."""
-        self.totals.add(worth, 1)
-        self.extremes.add(worth, now)
+        self.totals.add(values, 1)
+        self.extremes.add(values, now)
 
-    def subtract(self, worth: Worth) -> None:
+    def subtract(self, values: PairValues) -> None:
         """Combinations that end."""
-        self.totals.add(worth, -1)
-        self.extremes.subtract(worth)
+        self.totals.add(values, -1)
+        self.extremes.subtract(values)
 
     def settle(self, now: int) -> None:
         """The totals are where they are."""

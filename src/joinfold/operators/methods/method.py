@@ -6,16 +6,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from joinfold.operators.added import AddedTotals
 from joinfold.operators.entries import Integers
-from joinfold.operators.layout import FoldLayout
-from joinfold.operators.worth import Worth
+from joinfold.operators.windows.added_totals import AddedTotals
+from joinfold.operators.windows.pair_values import PairValues
+from joinfold.physical.stage import Body
 
 Flags = NDArray[np.bool_]
 
 
 class Method(ABC):
-    """Takes in the worth of combinations and gives totals.
+    """Takes in what combinations come to and gives totals.
 
     ``joins_leaving``: combinations of entries that leave are wanted too. ``by_leave``: what happens to a combination
     depends on when it ends, so entries are merged only if they leave together.
@@ -24,9 +24,9 @@ class Method(ABC):
     joins_leaving: ClassVar[bool]
     by_leave: ClassVar[bool]
 
-    def __init__(self, layout: FoldLayout) -> None:
-        self.layout = layout
-        self.totals = AddedTotals(layout)
+    def __init__(self, body: Body, only_changed: bool) -> None:
+        self.body = body
+        self.totals = AddedTotals(body, only_changed)
 
     @property
     def bytes_held(self) -> int:
@@ -34,10 +34,10 @@ class Method(ABC):
         return self.totals.totals.bytes_held
 
     @abstractmethod
-    def add(self, worth: Worth, now: int) -> None:
+    def add(self, values: PairValues, now: int) -> None:
         """Combinations that have come into being."""
 
-    def subtract(self, worth: Worth) -> None:
+    def subtract(self, values: PairValues) -> None:
         """Combinations that end, for methods that join what leaves."""
         raise AssertionError(f"{type(self).__name__} does not join what leaves")
 

@@ -5,9 +5,9 @@ from numpy.typing import NDArray
 
 from joinfold.kernels.grouping import largest
 from joinfold.operators.entries import Integers
-from joinfold.operators.layout import FoldLayout
 from joinfold.operators.methods.method import Method
-from joinfold.operators.worth import Worth, joined_worth
+from joinfold.operators.windows.pair_values import PairValues, joined_values
+from joinfold.physical.stage import Body
 
 
 class Pipelined(Method):
@@ -16,38 +16,38 @@ class Pipelined(Method):
     joins_leaving = False
     by_leave = True
 
-    def __init__(self, layout: FoldLayout) -> None:
-        super().__init__(layout)
-        self.queue: list[Worth] = []
+    def __init__(self, body: Body, only_changed: bool) -> None:
+        super().__init__(body, only_changed)
+        self.queue: list[PairValues] = []
 
     @property
     def bytes_held(self) -> int:
         """The memory of totals and of all combinations."""
-        return super().bytes_held + sum(worth.nbytes for worth in self.queue)
+        return super().bytes_held + sum(values.nbytes for values in self.queue)
 
-    def add(self, worth: Worth, now: int) -> None:
+    def add(self, values: PairValues, now: int) -> None:
         """Combinations that have come into being."""
-        self.queue.append(worth)
+        self.queue.append(values)
 
     def settle(self, now: int) -> None:
         """Drops what has ended and sums what is left."""
         self.totals.clear()
         live = []
-        for worth in self.queue:
-            worth = worth.take(worth.leaves > now)
-            if len(worth):
-                live.append(worth)
-                self.totals.add(worth, 1)
+        for values in self.queue:
+            values = values.take(values.leaves > now)
+            if len(values):
+                live.append(values)
+                self.totals.add(values, 1)
         self.queue = live
 
     def heads(self, now: int) -> list[tuple[Integers, NDArray[np.bool_]]]:
         """For each extreme the codes of all groups, and where there is one."""
-        extremes = range(len(self.layout.extremes))
+        extremes = range(len(self.body.extremes))
         if not self.queue:
             return [(np.zeros(0, np.int64), np.zeros(0, np.bool_)) for _ in extremes]
-        worth = joined_worth(self.queue)
-        groups = int(worth.group.max()) + 1
+        values = joined_values(self.queue)
+        groups = int(values.group.max()) + 1
         return [
-            largest(worth.group, groups, worth.codes[:, number].copy(), worth.has[:, number].copy())
+            largest(values.group, groups, values.payload.codes[:, number].copy(), values.payload.has[:, number].copy())
             for number in extremes
         ]

@@ -9,17 +9,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from joinfold.operators.added import by_group
+from joinfold.operators.calendars.calendar import BEGINNING, END
 from joinfold.operators.entries import Integers
-from joinfold.operators.layout import FoldLayout
 from joinfold.operators.methods.extremes import ChargedExtremes
 from joinfold.operators.methods.method import Method
 from joinfold.operators.runs import Runs
-from joinfold.operators.timeline import BEGINNING, END
-from joinfold.operators.worth import Worth, joined_worth
+from joinfold.operators.windows.added_totals import by_group
+from joinfold.operators.windows.pair_values import PairValues, joined_values
+from joinfold.physical.stage import Body
 
 
-class Charges(Runs[Worth]):
+class Charges(Runs[PairValues]):
     """What will be taken from the totals, in the order of leaving times."""
 
     many = 2
@@ -29,14 +29,14 @@ class Charges(Runs[Worth]):
         """The memory of all charges."""
         return sum(run.rows.nbytes for run in self.runs)
 
-    def numbers_of(self, rows: Worth) -> Integers:
+    def numbers_of(self, rows: PairValues) -> Integers:
         """The leaving times of charges."""
         return rows.leaves
 
-    def together(self, parts: Sequence[Worth]) -> Worth:
+    def together(self, parts: Sequence[PairValues]) -> PairValues:
         """Those of one leaving time and group as one."""
-        worth = joined_worth(parts)
-        return by_group(worth, np.stack([worth.leaves, worth.group]))
+        values = joined_values(parts)
+        return by_group(values, np.stack([values.leaves, values.group]))
 
 
 class TimeCarrying(Method):
@@ -45,9 +45,9 @@ class TimeCarrying(Method):
     joins_leaving = False
     by_leave = True
 
-    def __init__(self, layout: FoldLayout) -> None:
-        super().__init__(layout)
-        self.extremes = ChargedExtremes(layout)
+    def __init__(self, body: Body, only_changed: bool) -> None:
+        super().__init__(body, only_changed)
+        self.extremes = ChargedExtremes(body)
         self.charges = Charges()
 
     @property
@@ -55,12 +55,12 @@ class TimeCarrying(Method):
         """The memory of totals, staircases and charges."""
         return super().bytes_held + self.extremes.bytes_held + self.charges.bytes_held
 
-    def add(self, worth: Worth, now: int) -> None:
+    def add(self, values: PairValues, now: int) -> None:
         """Combinations that have come into being, and are charged until their first entry leaves."""
-        worth = worth.take(worth.leaves > now)
-        self.totals.add(worth, 1)
-        self.extremes.add(worth, now)
-        ending = worth.take(worth.leaves < END)
+        values = values.take(values.leaves > now)
+        self.totals.add(values, 1)
+        self.extremes.add(values, now)
+        ending = values.take(values.leaves < END)
         if len(ending):
             self.charges.add(self.charges.together([ending]))
 

@@ -18,9 +18,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from math import log2, pow, prod, sqrt
 
-from joinfold.operators.choice import SUMS, FoldChoice
-from joinfold.operators.layout import CONSTANT_ROW, FoldLayout, InputLayout
-from joinfold.operators.probing import Step, steps_from
+from joinfold.physical.choice import SUMS, FoldChoice
+from joinfold.physical.payload import InputSpec
+from joinfold.physical.probing import Step, steps_from
+from joinfold.physical.source import ConstantRow
+from joinfold.physical.stage import JoiningStage, is_plain, makes_view
 from joinfold.planner.cost.windows import Flow
 from joinfold.planner.statistics import StreamStatistics
 
@@ -104,12 +106,13 @@ def pack_amounts(columns: int, known: StreamStatistics, entries_per_second: floa
 
 
 class FoldAmounts:
-    """What a fold does under a choice; ``selectivity`` is that of all conditions besides equal keys."""
+    """What a stage that joins does under a choice; ``selectivity`` is that of all conditions besides equal keys."""
 
     def __init__(
-        self, layout: FoldLayout, choice: FoldChoice, flows: Sequence[Flow], instants: float, selectivity: float
+        self, stage: JoiningStage, choice: FoldChoice, flows: Sequence[Flow], instants: float, selectivity: float
     ) -> None:
-        self.layout = layout
+        self.stage = stage
+        self.body = stage.body
         self.choice = choice
         self.flows = flows
         self.instants = instants
@@ -118,10 +121,10 @@ class FoldAmounts:
 
     def counted(self) -> Amounts:
         """All operations for a second of stream."""
-        for flow, side in zip(self.flows, self.layout.inputs, strict=True):
+        for flow, spec in zip(self.flows, self.body.inputs, strict=True):
             self.amounts["blob taken in"] += min(self.instants, flow.calls_per_second)
             self.amounts["entry taken in"] += flow.entries_per_second
-            self.amounts["column of an entry taken in"] += flow.entries_per_second * _columns(side)
+            self.amounts["column of an entry taken in"] += flow.entries_per_second * _columns(spec)
         if self.choice.is_fused:
             self._sets()
         elif SUMS in self.choice.indexes:
@@ -134,12 +137,12 @@ class FoldAmounts:
     # --- sets ---------------------------------------------------------------------------------------------------
 
     def _sets(self) -> None:
-        products = len(self.layout.integer_products) + 4 * len(self.layout.real_products)
+        products = len(self.body.integer_products) + 4 * len(self.body.real_products)
         for place, flow in enumerate(self.flows):
             moved = _moved(flow)
             self.amounts["call of sets"] += flow.calls_per_second * (2 if flow.leaves else 1)
             self.amounts["entry in or out of a set"] += moved
-            self.amounts["column of an entry in or out of a set"] += moved * _columns(self.layout.inputs[place])
+            self.amounts["column of an entry in or out of a set"] += moved * _columns(self.body.inputs[place])
             slots, bound = 1.0, [place]
             for other, held in enumerate(self.flows):
                 if other != place:
@@ -147,12 +150,12 @@ class FoldAmounts:
                     bound.append(other)
             self.amounts["slot multiplied"] += moved * slots
             self.amounts["product"] += moved * slots * products
-            self.amounts["charge of an extreme"] += flow.entries_per_second * slots * len(self.layout.extremes)
+            self.amounts["charge of an extreme"] += flow.entries_per_second * slots * len(self.body.extremes)
 
     # --- sums ---------------------------------------------------------------------------------------------------
 
     def _sums(self) -> None:
-        (join,) = self.layout.combining.ranges
+        (join,) = self.body.combining.ranges
         orders = 3 if join.low is not None and join.high is not None else 1
         for place, flow in enumerate(self.flows):
             moved, other = _moved(flow), self.flows[1 - place]
@@ -167,11 +170,11 @@ class FoldAmounts:
 
     def _found(self) -> None:
         for place, flow in enumerate(self.flows):
-            is_leaving_joined = self.choice.method == "ic" and not self.layout.is_plain
+            is_leaving_joined = self.choice.method == "ic" and not is_plain(self.stage)
             probing = flow.entries_per_second * (2 if is_leaving_joined and flow.leaves else 1)
             self._update(place, flow)
             calls = flow.calls_per_second * (2 if flow.leaves else 1)
-            steps = steps_from(self.layout, self.choice.order, place)
+            steps = steps_from(self.body, self.choice.order, place)
             self.amounts["call of a structure"] += calls * (1 + len(steps))
             deciding = sum(step.range is not None or bool(step.conditions) for step in steps)
             share = self.selectivity ** (1 / max(deciding, 1))  # all of them together let through what is known
@@ -190,9 +193,9 @@ class FoldAmounts:
 
     def _update(self, place: int, flow: Flow) -> None:
         """Members and structures of the window that entries enter and leave."""
-        moved, side, structure = _moved(flow), self.layout.inputs[place], self.choice.indexes[place].structure
+        moved, spec, structure = _moved(flow), self.body.inputs[place], self.choice.indexes[place].structure
         self.amounts["member in or out"] += moved
-        self.amounts["column of a member in or out"] += moved * _columns(side)
+        self.amounts["column of a member in or out"] += moved * _columns(spec)
         if self._merges(place):
             self.amounts["member merged"] += moved
             moved *= flow.new
@@ -204,7 +207,7 @@ class FoldAmounts:
     def _probe(self, step: Step, probes: float, bound: list[int], share: float) -> float:
         """One more window: how many combinations are left behind its conditions."""
         held, structure = self.held(step.place), self.choice.indexes[step.place].structure
-        if self.layout.feeds[step.place] == CONSTANT_ROW:
+        if isinstance(self.body.inputs[step.place].source, ConstantRow):
             structure = "list"
         equal = probes * held * self._equal(step.place, bound)
         match structure:
@@ -222,25 +225,25 @@ class FoldAmounts:
         return found * (share if step.conditions and step.range is None else 1.0)
 
     def _combine(self, combinations: float) -> None:
-        columns = len(self.layout.integer_products) + 4 * len(self.layout.real_products) + 2 * len(self.layout.extremes)
-        self.amounts["value computed"] += combinations * len(self.layout.combining.values)
+        columns = len(self.body.integer_products) + 4 * len(self.body.real_products) + 2 * len(self.body.extremes)
+        self.amounts["value computed"] += combinations * len(self.body.combining.values)
         self.amounts["combination"] += combinations
-        if self.layout.is_plain:
+        if is_plain(self.stage):
             return
         self.amounts["column of a combination"] += combinations * columns
         method = {"ic": "added", "tc": "charged", "pc": "kept"}[self.choice.method]
         self.amounts[f"combination {method}"] += combinations
-        self.amounts["charge of an extreme"] += combinations * len(self.layout.extremes)
+        self.amounts["charge of an extreme"] += combinations * len(self.body.extremes)
 
     # --- answers ------------------------------------------------------------------------------------------------
 
     def _notes(self) -> None:
         self.amounts["instant"] += self.instants
-        if self.layout.is_plain:
+        if is_plain(self.stage):
             return
-        columns = len(self.layout.integer_products) + 2 * len(self.layout.real_products) + len(self.layout.extremes)
+        columns = len(self.body.integer_products) + 2 * len(self.body.real_products) + len(self.body.extremes)
         noted = self.instants * self.groups
-        if self.layout.is_view:
+        if makes_view(self.stage):
             noted = min(noted, sum(map(_moved, self.flows)))
         self.amounts["group noted"] += noted
         self.amounts["column of a group noted"] += noted * columns
@@ -248,17 +251,17 @@ class FoldAmounts:
     @property
     def groups(self) -> float:
         """How many groups are live: no more than there are combinations."""
-        grouped = [flow.groups for flow, side in zip(self.flows, self.layout.inputs, strict=True) if side.groups]
+        grouped = [flow.groups for flow, spec in zip(self.flows, self.body.inputs, strict=True) if spec.groups]
         return max(1.0, min(prod(grouped), self.live_combinations)) if grouped else 1.0
 
     @property
     def live_combinations(self) -> float:
         """Combinations of entries that are in their windows at once."""
         total, bound = self.held(0), [0]
-        for step in steps_from(self.layout, self.choice.order, 0):
+        for step in steps_from(self.body, self.choice.order, 0):
             total *= self.held(step.place) * self._equal(step.place, bound)
             bound.append(step.place)
-        return total * (self.selectivity if self.layout.combining else 1.0)
+        return total * (self.selectivity if self.body.combining else 1.0)
 
     @property
     def live_cells(self) -> float:
@@ -272,9 +275,9 @@ class FoldAmounts:
 
     def _merges(self, place: int) -> bool:
         """Whether entries of different cells are merged: not those that must leave by themselves."""
-        if place in self.layout.views or self.choice.is_fused or SUMS in self.choice.indexes:
+        if place in self.body.views or self.choice.is_fused or SUMS in self.choice.indexes:
             return True
-        by_leave = self.choice.method != "ic" or bool(self.layout.extremes)
+        by_leave = self.choice.method != "ic" or bool(self.body.extremes)
         return place in self.choice.early and not by_leave
 
     def _equal(self, place: int, bound: Sequence[int]) -> float:
@@ -283,7 +286,7 @@ class FoldAmounts:
         Of several with one key those have it that the smallest has. Where a window has keys of several classes, all
         classes are taken to have equally many.
         """
-        share, inputs = 1.0, self.layout.inputs
+        share, inputs = 1.0, self.body.inputs
         for number in inputs[place].classes:
             others = [other for other in bound if number in inputs[other].classes]
             share *= max((self._equal_class(place, other) for other in others), default=1.0)
@@ -293,7 +296,7 @@ class FoldAmounts:
         """The same for two windows and one class."""
         (keys, skew), (their_keys, their_skew) = (
             (pow(flow.keys, 1 / classes), pow(flow.skew, 1 / classes))
-            for flow, classes in ((self.flows[own], len(self.layout.inputs[own].classes)) for own in (place, other))
+            for flow, classes in ((self.flows[own], len(self.body.inputs[own].classes)) for own in (place, other))
         )
         return min(sqrt(skew * their_skew) / max(keys, their_keys), 1.0)
 
@@ -302,8 +305,8 @@ def _moved(flow: Flow) -> float:
     return flow.entries_per_second * (2 if flow.leaves else 1)
 
 
-def _columns(side: InputLayout) -> int:
-    return len(side.identity) + len(side.integers) + 4 * len(side.reals) + len(side.extremes)
+def _columns(spec: InputSpec) -> int:
+    return len(spec.identity) + len(spec.integers) + 4 * len(spec.reals) + len(spec.extremes)
 
 
 def _levels(members: float) -> float:

@@ -6,9 +6,12 @@ has a row of 8-byte columns for each slot, in arrays that double when they are f
 
 from collections.abc import Mapping
 
-from joinfold.operators.choice import SUMS
-from joinfold.operators.layout import FoldLayout, InputLayout
+from joinfold.physical.choice import SUMS
+from joinfold.physical.payload import InputSpec, IntegerSum, Limb, ViewSum
+from joinfold.physical.plan import Frame
+from joinfold.physical.source import ViewOf
 from joinfold.planner.cost.engine import FoldAmounts
+from joinfold.planner.cost.windows import Flow
 from joinfold.types import DataType
 
 BLOB_BYTES = 1_500.0  # the frame of a blob, whatever it holds
@@ -29,26 +32,32 @@ def column_bytes(type_: DataType) -> float:
     return _WIDTHS.get(str(type_).lower(), TEXT_BYTES if not type_.is_nested else 2 * TEXT_BYTES)
 
 
-def entry_bytes(side: InputLayout, widths: Mapping[str, float]) -> float:
-    """An entry in a blob; ``widths`` has the bytes of the columns of its frame."""
-    values = sum(widths.get(name, BIGINT_BYTES) for name in side.identity)
-    sums = sum(
-        SUM_BYTES if column.limb == 0 and any(power for _, power in column.monomial.powers) else COUNT_BYTES
-        for column in side.integers
-    )
-    extremes = sum(1.0 + widths.get(extreme.column, BIGINT_BYTES) for extreme in side.extremes)
-    return CELL_BYTES + values + sums + REAL_BYTES * len(side.reals) + extremes
+def frame_bytes(frame: Frame) -> dict[str, float]:
+    """What a value of each column of a frame takes in a blob."""
+    return {column.name: column_bytes(column.expression.type) for column in frame.columns}
+
+
+def entry_bytes(spec: InputSpec, widths: Mapping[str, float]) -> float:
+    """An entry in a blob; ``widths`` has the bytes of the columns of all frames."""
+    values = sum(widths.get(name, BIGINT_BYTES) for name in spec.identity)
+    sums = sum(SUM_BYTES if _is_lowest_limb(column) else COUNT_BYTES for column in spec.integers)
+    extremes = sum(1.0 + widths.get(extreme.column, BIGINT_BYTES) for extreme in spec.extremes)
+    return CELL_BYTES + values + sums + REAL_BYTES * len(spec.reals) + extremes
+
+
+def _is_lowest_limb(column: IntegerSum | ViewSum) -> bool:
+    return isinstance(column, IntegerSum) and column.is_valued and column.part == Limb(0)
 
 
 def memory_bytes(fold: FoldAmounts) -> float:
     """What a fold holds of windows and combinations."""
-    layout, choice = fold.layout, fold.choice
-    windows = sum(_window_bytes(fold, place) for place in range(len(layout.inputs)))
-    columns = len(layout.integer_products) + 4 * len(layout.real_products)
+    body, choice = fold.body, fold.choice
+    windows = sum(_window_bytes(fold, place) for place in range(len(body.inputs)))
+    columns = len(body.integer_products) + 4 * len(body.real_products)
     groups = fold.groups * (8 * columns + 8) / FILLED
-    extremes = len(layout.extremes) * 24 * sum(flow.merged for flow in fold.flows) / FILLED
+    extremes = len(body.extremes) * 24 * sum(flow.merged for flow in fold.flows) / FILLED
     kept = 0.0
-    worth = 8 * (2 + columns + 2 * len(layout.extremes))
+    worth = 8 * (2 + columns + 2 * len(body.extremes))
     if not choice.is_fused and choice.method == "pc":
         kept = fold.live_combinations * worth
     if not choice.is_fused and choice.method == "tc":
@@ -57,20 +66,19 @@ def memory_bytes(fold: FoldAmounts) -> float:
 
 
 def _window_bytes(fold: FoldAmounts, place: int) -> float:
-    layout, choice, held = fold.layout, fold.choice, fold.held(place)
-    side = layout.inputs[place]
-    payload = 8 * (len(side.integers) + len(side.reals)) + 32 * len(side.reals)
+    body, choice, held = fold.body, fold.choice, fold.held(place)
+    spec = body.inputs[place]
+    payload = 8 * spec.integer_columns + 32 * len(spec.reals)
     if choice.is_fused:
         return held * (payload + 4) / FILLED_SETS + 24 * fold.flows[place].keys
     if SUMS in choice.indexes:
         return held * (payload + 4) / FILLED_SUMS
-    slot = payload + 4 * len(side.keys) + 16 + 9 * len(layout.extremes)
-    tables = TABLE_BYTES * (len(side.keys) + 2) if place in choice.early or place in layout.views else 0.0
+    slot = payload + 4 * len(spec.keys) + 16 + 9 * len(body.extremes)
+    tables = TABLE_BYTES * (len(spec.keys) + 2) if place in choice.early or place in body.views else 0.0
     queue = 8 * fold.flows[place].apart
     return held * (slot / FILLED + tables + STRUCTURE_BYTES[choice.indexes[place].structure]) + queue
 
 
-def state_entries(layout: FoldLayout, place: int, fold: FoldAmounts) -> float:
+def state_entries(spec: InputSpec, flow: Flow) -> float:
     """The entries of an input that the state has: by cell, until the cell has left; what never leaves is added up."""
-    flow = fold.flows[place]
-    return flow.apart if flow.leaves and place not in layout.views else flow.merged
+    return flow.apart if flow.leaves and not isinstance(spec.source, ViewOf) else flow.merged

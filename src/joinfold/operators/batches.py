@@ -1,0 +1,46 @@
+"""Record batches put together, and in the order of their cells."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from joinfold.operators.entries import Integers
+from joinfold.physical.columns import CELL
+
+MOST_BYTES = 2**30  # of a batch: a column of texts has no more than 2 GiB
+Kind = TypeVar("Kind", bound=Hashable)
+
+
+def together(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """The rows of all parts; a column of NULLs goes with any type."""
+    tables = [pa.Table.from_batches([part]) for part in parts]
+    table = pa.concat_tables(tables, promote_options="default").combine_chunks()
+    if not table.num_rows:
+        return pa.RecordBatch.from_pylist([], schema=table.schema)
+    (whole,) = table.to_batches()  # they would be several if a column of texts had more than 2 GiB
+    return whole
+
+
+def cells_of(batch: pa.RecordBatch) -> Integers:
+    """The cells of stored entries."""
+    return np.asarray(batch.column(CELL).to_numpy(), np.int64)
+
+
+def by_cell(batches: Iterable[tuple[Kind, pa.RecordBatch]]) -> list[tuple[Kind, pa.RecordBatch]]:
+    """What is stored of each kind in one batch in the order of its cells, or a few where they are very large."""
+    parts: dict[tuple[Kind, int], list[pa.RecordBatch]] = {}
+    size_bytes: dict[Kind, int] = {}
+    for kind, batch in batches:
+        size_bytes[kind] = size_bytes.get(kind, 0) + batch.nbytes
+        parts.setdefault((kind, size_bytes[kind] // MOST_BYTES), []).append(batch)
+    return [(kind, in_cell_order(own)) for (kind, _), own in parts.items()]
+
+
+def in_cell_order(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Entries of one input as one batch in the order of their cells; sorted only where they do not come so."""
+    occupied = [batch for batch in batches if batch.num_rows]
+    batch = together(sorted(occupied, key=lambda own: own.column(CELL)[0].as_py()) or batches)
+    cells = cells_of(batch)
+    return batch if (cells[1:] >= cells[:-1]).all() else batch.take(pa.array(np.argsort(cells, kind="stable")))

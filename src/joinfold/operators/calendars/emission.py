@@ -1,0 +1,168 @@
+"""At which instants a query answers, as far as the watermark has come.
+
+A cell is held during one stay [entry, leave). The union of all stays is a few long intervals; an instant is a candidate
+inside one, or the first candidate after one that had any:
+
+    candidates     ' ' ' ' ' ' ' ' ' '
+    stays            [---)       [-)
+                       [----)
+    union            [------)    [-)
+    instants         ! ! ! ! !   ! !         nothing is spent on the gap, however long
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from joinfold.operators.calendars.calendar import BEGINNING, END, NEVER, Calendar
+from joinfold.operators.calendars.position import Position
+from joinfold.operators.calendars.time import Candidates, KeyedCalendar, TimeCalendar
+from joinfold.operators.calendars.window_ids import WindowIdCalendar
+from joinfold.operators.entries import Integers
+from joinfold.physical.timing import AsFound, AtCandidates, ByWindowId, OnArrival, OnTrigger, Timing
+from joinfold.window import Continuous, Landmark, Sliding
+
+Columns = list[list[int]]
+
+
+class Emission(Protocol):
+    """When a query answers; all buckets find the same instants."""
+
+    def instants(self, position: Position, until: int) -> Integers:
+        """The instants to answer at, or the numbers of result windows, that the watermark ``until`` completes."""
+
+    def prune(self, until: int) -> None:
+        """Forgets what no instant after ``until`` depends on."""
+
+    def placed(self, instants: Sequence[int]) -> Columns | None:
+        """The columns that take the place of the instant, if any do."""
+
+
+def emission_of(timing: Timing, calendars: Sequence[Calendar]) -> Emission:
+    """The emission of a query; plain joins and arrivals have their own ways of finding instants."""
+    match timing.rule:
+        case AtCandidates():
+            return CandidateEmission(timing.rule, calendars)
+        case ByWindowId():
+            return WindowIdEmission(calendars)
+        case OnTrigger() | OnArrival() | AsFound():
+            return TriggerEmission()
+
+
+class TriggerEmission:
+    """The watermark chooses the instants."""
+
+    def instants(self, position: Position, until: int) -> Integers:
+        """The watermark itself, if it has moved; at the end, 1 µs after the last row."""
+        if until == END:
+            return np.array([] if position.latest is None else [position.latest + 1], np.int64)
+        return np.array([until] if until != position.answered else [], np.int64)
+
+    def prune(self, until: int) -> None:
+        """Nothing is remembered."""
+
+    def placed(self, instants: Sequence[int]) -> Columns | None:
+        """Answers are at instants."""
+        return None
+
+
+class WindowIdEmission:
+    """Result windows, as soon as the windows of all streams with their number are complete."""
+
+    def __init__(self, calendars: Sequence[Calendar]) -> None:
+        self.calendars = [calendar for calendar in calendars if isinstance(calendar, WindowIdCalendar)]
+        assert len(self.calendars) == len(calendars)
+
+    def instants(self, position: Position, until: int) -> Integers:
+        """The numbers of result windows that have become complete."""
+        complete = min(calendar.complete(until) for calendar in self.calendars)
+        return np.arange(0 if position.applied is None else position.applied + 1, complete)
+
+    def prune(self, until: int) -> None:
+        """Nothing is remembered."""
+
+    def placed(self, instants: Sequence[int]) -> Columns | None:
+        """The numbers of result windows, and where the windows of each stream begin and end."""
+        columns = [list(instants)]
+        for calendar in self.calendars:
+            edges = [calendar.edges(number) for number in instants]
+            columns += [[begin for begin, _ in edges], [end for _, end in edges]]
+        return columns
+
+
+class CandidateEmission:
+    """Candidates at which there is something to answer."""
+
+    def __init__(self, rule: AtCandidates, calendars: Sequence[Calendar]) -> None:
+        self.candidates = Candidates(rule)
+        self.calendars = calendars
+        self.only_landmarks = all(isinstance(calendar.window, Landmark) for calendar in calendars)
+
+    def placed(self, instants: Sequence[int]) -> Columns | None:
+        """Answers are at instants."""
+        return None
+
+    def instants(self, position: Position, until: int) -> Integers:
+        """All instants after the last answer; at the end, they stop one after every window has let go."""
+        after = BEGINNING if position.answered is None else position.answered
+        if self.only_landmarks:  # instants are those at which a landmark gained a row: nothing else tells them
+            gains = [calendar.first_instant(calendar.position.occupied) for calendar in self.calendars]
+            found = np.unique(np.concatenate(gains))
+            return found[(found > after) & (found <= until)]
+        moves = moves_of(self.calendars, until)
+        before, last = self._spans(moves)
+        before, last = np.maximum(before, after), np.minimum(last, until)
+        open_ = before < last
+        found = self.candidates.within(before[open_], last[open_], moves)
+        if moves is None or not len(moves):
+            return found
+        moved = self.candidates.after(moves - 1, moves)
+        moved = moved[(moved > after) & (moved <= until)]
+        return np.unique(np.concatenate([found, moved]))
+
+    def prune(self, until: int) -> None:
+        """Forgets the cells that no instant after ``until`` depends on; at the end there is none."""
+        if until == END:
+            return
+        moves = moves_of(self.calendars, until)
+        for calendar in self.calendars:
+            cells = calendar.position.occupied
+            first = calendar.first_instant(cells)
+            if self.only_landmarks:
+                matters = first > until
+            elif isinstance(calendar, KeyedCalendar):
+                matters = self.candidates.after(first - 1, first) > until
+            elif isinstance(calendar, TimeCalendar) and not isinstance(calendar.window, Landmark):
+                closing = self.candidates.after(calendar.leave_at(cells) - 1, moves)
+                matters = (first != NEVER) & (closing > until)
+            else:
+                matters = np.zeros(len(cells), np.bool_)
+            if not matters.all():
+                calendar.position.occupied = cells[matters]
+
+    def _spans(self, moves: Integers | None) -> tuple[Integers, Integers]:
+        """The runs of instants, disjoint and ascending, each as before < τ ≤ last; empty where first is NEVER."""
+        nothing = np.empty(0, np.int64)
+        firsts, leaves = [nothing], [nothing]
+        for calendar in self.calendars:
+            if isinstance(calendar, TimeCalendar) and isinstance(calendar.window, Sliding | Continuous):
+                firsts.append(calendar.first_instant(calendar.position.occupied))
+                leaves.append(calendar.leave_at(calendar.position.occupied))
+        first, leave = np.concatenate(firsts), np.concatenate(leaves)
+        if self.candidates.by_rows:
+            first = self.candidates.after(first - 1, moves)
+            first = np.where(first < leave, first, NEVER)
+        order = np.argsort(first, kind="stable")
+        first = first[order]
+        closing = np.maximum.accumulate(self.candidates.after(leave[order] - 1, moves))
+        begins = np.ones(len(first), np.bool_)
+        begins[1:] = first[1:] > closing[:-1]
+        ends = np.roll(begins, -1)
+        return first[begins] - 1, closing[ends]
+
+
+def moves_of(calendars: Sequence[Calendar], until: int) -> Integers | None:
+    """The instants at which rows have moved windows, in order; None where no window counts rows."""
+    found = [moves for calendar in calendars if (moves := calendar.moves(until)) is not None]
+    return np.unique(np.concatenate(found)) if found else None

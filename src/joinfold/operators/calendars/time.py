@@ -1,0 +1,195 @@
+"""Calendars of windows in time, and of the last rows of each key."""
+
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from joinfold.operators.batches import cells_of
+from joinfold.operators.calendars.calendar import BEGINNING, NEVER, NOTHING, Content
+from joinfold.operators.calendars.position import StreamPosition
+from joinfold.operators.entries import Flags, Integers
+from joinfold.physical.timing import AsFound, AtCandidates, EmissionRule, OnArrival, OnTrigger, TimeWindow, Timing
+from joinfold.window import Landmark, PartitionedRows, Sliding
+
+Time = TypeVar("Time", int, Integers)
+
+
+class Candidates:
+    """The instants at which answers may be given."""
+
+    def __init__(self, rule: AtCandidates) -> None:
+        self.grids = rule.grids
+        self.by_rows = rule.by_rows
+
+    def after(self, t: Integers, moves: Integers | None = None) -> Integers:
+        """The first candidate > t, or NEVER; ``moves`` are those of windows that count rows, in order."""
+        first = np.full_like(t, NEVER)
+        for grid in self.grids:
+            first = np.minimum(first, grid.next(t))
+        if self.by_rows and moves is not None:
+            known = np.append(moves, NEVER)
+            first = np.minimum(first, known[np.searchsorted(known, t, "right").clip(max=len(moves))])
+        return first
+
+    def within(self, after: Integers, until: Integers, moves: Integers | None = None) -> Integers:
+        """The candidates in any of the disjoint intervals after < τ ≤ until, in order; the work is their number."""
+        found = []
+        if self.by_rows and moves is not None:
+            within = np.searchsorted(after, moves, "left") - 1
+            found.append(moves[(within >= 0) & (moves <= np.append(until, BEGINNING)[within])])
+        for grid in self.grids:
+            first = grid.next(after)
+            counts = np.maximum((until - first) // grid.period_us + 1, 0)
+            begins = np.cumsum(counts) - counts
+            steps = np.arange(counts.sum(), dtype=np.int64) - np.repeat(begins, counts)
+            found.append(np.repeat(first, counts) + steps * grid.period_us)
+        return found[0] if len(found) == 1 and not self.by_rows else np.unique(np.concatenate(found))
+
+
+class CellCalendar:
+    """What calendars have in common: cells on a grid, lateness by the rule, and nothing to learn from rows."""
+
+    def __init__(self, timing: Timing, stream: int, position: StreamPosition) -> None:
+        self.rule: EmissionRule = timing.rule
+        self.cells = timing.cells[stream]
+        self.position = position
+
+    def cell_of(self, ts: Integers) -> Integers:
+        """The cells of rows."""
+        return (ts - self.cells.phase_us) // self.cells.period_us
+
+    def accepts(self, ts: Integers) -> Flags:
+        """All rows."""
+        return np.ones(len(ts), np.bool_)
+
+    def first_instant(self, cells: Integers) -> Integers:
+        """Where rows move the window, the microsecond after them."""
+        return cells + 1
+
+    def due(self, cells: Integers) -> Integers:
+        """The watermark from which on rows of these cells are late.
+
+        ON TRIGGER that holds for every row, also of a sliding window (whose cells can be late in part), between two
+        windows, or before a mark. A plain join waits for nothing that no window will hold.
+        """
+        match self.rule:
+            case OnTrigger() | OnArrival():
+                return cells + 1
+            case AsFound():
+                return np.where(self.accepts(cells), self.first_instant(cells), NEVER)
+            case _:
+                return self.first_instant(cells)
+
+    def see(self, cells: Integers) -> None:
+        """Adds cells of accepted rows that are not late, in any order and with repetitions."""
+        known, new = self.position.occupied, np.unique(cells)
+        at = np.searchsorted(known, new)
+        fresh = np.ones(len(new), np.bool_)
+        fresh[at < len(known)] = known[at[at < len(known)]] != new[at < len(known)]
+        if fresh.any():
+            self.position.occupied = np.insert(known, at[fresh], new[fresh])
+
+    def learn(self, boundaries: pa.RecordBatch) -> None:
+        """There is nothing to learn."""
+
+    def cells_of(self, rows: pa.RecordBatch) -> Integers:
+        """The cells of stored entries, which they were packed with."""
+        return cells_of(rows)
+
+    def moves(self, until: int) -> Integers | None:
+        """Rows do not move the window."""
+        return None
+
+    def keeps(self, first: int) -> int:
+        """What has left is of no more use."""
+        return first
+
+    def done_before(self, first: int) -> int:
+        """Entries are stored by their cells."""
+        return self.keeps(first)
+
+    def forget(self, first: int) -> None:
+        """There are no row boundaries."""
+
+    def used(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """All rows."""
+        return rows
+
+
+class TimeCalendar(CellCalendar):
+    """The calendar of a window in time."""
+
+    def __init__(self, timing: Timing, stream: int, position: StreamPosition) -> None:
+        super().__init__(timing, stream, position)
+        window = timing.windows[stream]
+        assert isinstance(window, TimeWindow)
+        self.window: TimeWindow = window
+        grid = isinstance(timing.rule, AtCandidates) and not timing.rule.by_rows
+        self.candidates = Candidates(timing.rule) if grid and isinstance(timing.rule, AtCandidates) else None
+
+    def accepts(self, ts: Integers) -> Flags:
+        """Rows that are not before the mark of a landmark."""
+        if isinstance(self.window, Landmark) and self.window.from_us is not None:
+            return np.asarray(ts >= self.window.from_us)
+        return np.ones(len(ts), np.bool_)
+
+    def content(self, instant: int) -> Content:
+        """What the window holds at a candidate."""
+        window, cells = self.window, self.cells
+        end = window.moves.last(instant) if isinstance(window, Sliding) else instant
+        end_cell = (end - cells.phase_us) // cells.period_us
+        if isinstance(window, Landmark):
+            return BEGINNING, end_cell
+        return end_cell - window.size_us // cells.period_us, end_cell
+
+    def entry(self, cells: Integers) -> Integers:
+        """The first instant of time from which the window holds a cell: nothing is held where entry = leave."""
+        last = self._last(cells)
+        return self.window.moves.next(last) if isinstance(self.window, Sliding) else last + 1
+
+    def leave_at(self, cell: Time) -> Time:
+        """The first instant of time after the stay of a cell: candidates from here on do not hold it."""
+        if isinstance(self.window, Landmark):
+            return cell * 0 + NEVER
+        return self.window.leave(self._last(cell))
+
+    def leave(self, cells: Integers, now: int) -> Integers:
+        """When cells leave; often they are one."""
+        if cells[0] == cells[-1]:
+            return np.full(len(cells), self.leave_at(int(cells[0])))
+        return self.leave_at(cells)
+
+    def first_instant(self, cells: Integers) -> Integers:
+        """The first candidate that holds each cell, or NEVER; any instant may be one ON TRIGGER and beside rows."""
+        entry = self.entry(cells)
+        first = entry if self.candidates is None else self.candidates.after(entry - 1)
+        return np.where(first < self.leave_at(cells), first, NEVER)
+
+    def _last(self, cell: Time) -> Time:
+        """The last microsecond of a cell, which speaks for all its rows: they enter and leave together."""
+        cells = self.cells
+        return cell * cells.period_us + (cells.phase_us + cells.period_us - 1)
+
+
+class KeyedCalendar(CellCalendar):
+    """The calendar of the last rows of each key: they come as a view, and every row moves it."""
+
+    def __init__(self, timing: Timing, stream: int, position: StreamPosition) -> None:
+        super().__init__(timing, stream, position)
+        window = timing.windows[stream]
+        assert isinstance(window, PartitionedRows)
+        self.window = window
+
+    def content(self, instant: int) -> Content:
+        """The view has its own."""
+        return NOTHING
+
+    def leave(self, cells: Integers, now: int) -> Integers:
+        """Later rows decide."""
+        return np.full(len(cells), NEVER)
+
+    def moves(self, until: int) -> Integers | None:
+        """One microsecond after every row."""
+        moves = self.position.occupied + 1
+        return moves[moves <= until]

@@ -1,0 +1,168 @@
+"""PACK: rows to entries, the moment they leave Spark's batch.
+
+Rows of one cell, key and group become one entry with their sums and extremes.
+"""
+
+from typing import Any, assert_never
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from joinfold.algebra import Monomial
+from joinfold.kernels import double_double
+from joinfold.kernels.grouping import count, group_rows, sum_dds, sum_ints
+from joinfold.operators.entries import Flags, Integers
+from joinfold.operators.values import extreme_of, flags_of, floats, identity_codes, integers, present
+from joinfold.physical.columns import CELL
+from joinfold.physical.payload import LIMB_BITS, Bit, Extreme, Factor, IntegerSum, Limb, RealSum, Special, Sums
+
+HALF_LIMB = np.int64(2 ** (LIMB_BITS - 1))
+LIMB = np.int64(2**LIMB_BITS - 1)
+
+
+def aggregate(
+    sums: Sums, named: tuple[str, ...], batch: pa.RecordBatch, cells: Integers, single: bool = False
+) -> pa.RecordBatch:
+    """One entry for each cell and value of the named columns; ``single``: for each row."""
+    if single:
+        entry_of_row = first_row = np.arange(len(cells))
+    else:
+        codes = [cells, *(code for name in named for code in identity_codes(batch.column(name)))]
+        entry_of_row, first_row = group_rows(np.stack(codes))
+    grouping = _Grouping(sums, batch, entry_of_row, len(first_row))
+    first = pa.array(first_row)
+    columns: dict[str, pa.Array] = {CELL: pa.array(cells[first_row])}
+    columns |= {name: batch.column(name).take(first) for name in named}
+    for name, integer in zip(sums.integer_names, sums.integers, strict=True):
+        assert isinstance(integer, IntegerSum)
+        columns[name] = pa.array(grouping.integer(integer))
+    for names, real in zip(sums.real_names, sums.reals, strict=True):
+        assert isinstance(real, RealSum)
+        columns |= dict(zip(names, map(pa.array, grouping.real(real.monomial)), strict=True))
+    for name, extreme in zip(sums.extreme_names, sums.extremes, strict=True):
+        columns[name] = grouping.extreme(extreme)
+    return pa.RecordBatch.from_pydict(columns)
+
+
+class _Grouping:
+    """The rows of a batch with the entry each belongs to."""
+
+    def __init__(self, sums: Sums, batch: pa.RecordBatch, entry_of_row: Integers, entries: int) -> None:
+        self.batch = batch
+        self.entry_of_row = entry_of_row
+        self.entries = entries
+        self.factors = {factor.name: factor for factor in sums.factors}
+        self.cache: dict[tuple[str, str], Any] = {}
+
+    def integer(self, column: IntegerSum) -> Integers:
+        """The sum of a limb, a count, or a count of special values."""
+        mask, part = self._mask(column.monomial), column.part
+        match part:
+            case Special(kind=kind):
+                return count(self.entry_of_row, self.entries, mask & self._special(column.monomial, kind))
+            case Bit(number=number):
+                (factor,) = [own for name, _ in column.monomial.powers if (own := self.factors[name]).kind == "integer"]
+                values = self._whole(factor)
+                return count(self.entry_of_row, self.entries, mask & ((values >> number) & 1 == 1))
+            case Limb(number=number):
+                valued = [name for name, power in column.monomial.powers if power]
+                if not valued:
+                    return count(self.entry_of_row, self.entries, mask)
+                (name,) = valued
+                limb = self._limbs(self.factors[name])[number]
+                return sum_ints(self.entry_of_row, self.entries, limb if mask.all() else np.where(mask, limb, 0))
+            case _:
+                assert_never(part)
+
+    def real(self, monomial: Monomial) -> double_double.DoubleDoubles:
+        """The sum of a monomial of numbers, each product exact to twice the precision."""
+        mask = self._mask(monomial)
+        product = (mask.astype(np.float64), np.zeros(len(mask)))
+        for name, power in monomial.powers:
+            for _ in range(power):
+                value = np.where(mask, self._number(self.factors[name]), 0.0)
+                product = double_double.multiply(product, (value, np.zeros(len(mask))))
+        high = sum_dds(self.entry_of_row, self.entries, product[0])
+        return double_double.add(high, sum_dds(self.entry_of_row, self.entries, product[1]))
+
+    def extreme(self, column: Extreme) -> pa.Array:
+        """The smallest or largest value of each entry, NULL where it has none."""
+        values = self.batch.column(column.column)
+        mask = self._mask(Monomial(tuple(sorted((name, 0) for name in column.conditions))))
+        return extreme_of(values, mask, column.largest, self.entry_of_row, self.entries)
+
+    def _mask(self, monomial: Monomial) -> Flags:
+        """The rows in which every factor that the monomial names is there."""
+        mask = np.ones(self.batch.num_rows, np.bool_)
+        for name, _ in monomial.powers:
+            column = self.batch.column(name)
+            if self.factors[name].kind == "condition":
+                mask = mask & flags_of(column)
+            else:
+                there = present(column)
+                mask = mask if there is None else mask & there
+        return mask
+
+    def _special(self, monomial: Monomial, kind: str) -> Flags:
+        """Where the number of the monomial is nan, inf, -inf, or a finite number of a sign."""
+        numbers = [factor for name, _ in monomial.powers if (factor := self.factors[name]).kind != "condition"]
+        flags = np.zeros(self.batch.num_rows, np.bool_)
+        for factor in numbers:
+            value = self._raw(factor)
+            match kind:
+                case "nan":
+                    flags |= np.isnan(value)
+                case "inf" | "-inf":
+                    flags |= value == float(kind)
+                case "positive":
+                    flags |= (value > 0) & np.isfinite(value)
+                case "negative":
+                    flags |= (value < 0) & np.isfinite(value)
+                case "zero":
+                    flags |= value == 0
+        return flags
+
+    def _whole(self, factor: Factor) -> Integers:
+        return self._cached("whole", factor, lambda: integers(self.batch.column(factor.name)))  # type: ignore[no-any-return]
+
+    def _raw(self, factor: Factor) -> NDArray[np.float64]:
+        return self._cached("raw", factor, lambda: _as_floats(self.batch.column(factor.name)))  # type: ignore[no-any-return]
+
+    def _number(self, factor: Factor) -> NDArray[np.float64]:
+        raw = self._raw(factor)
+        return self._cached("number", factor, lambda: np.where(np.isfinite(raw), raw, 0.0))  # type: ignore[no-any-return]
+
+    def _limbs(self, factor: Factor) -> list[Integers]:
+        return self._cached("limbs", factor, lambda: limbs_of(self.batch.column(factor.name), factor.limbs))  # type: ignore[no-any-return]
+
+    def _cached(self, what: str, factor: Factor, make: Any) -> Any:
+        key = (what, factor.name)
+        if key not in self.cache:
+            self.cache[key] = make()
+        return self.cache[key]
+
+
+def limbs_of(column: pa.Array, limbs: int) -> list[Integers]:
+    """Exact numbers as limbs of 32 bits balanced about zero, lowest first, the last with what is left; NULL as 0."""
+    if pa.types.is_decimal(column.type):
+        words = np.frombuffer(column.fill_null(0).buffers()[1], np.int64).reshape(-1, 2)
+        words = words[column.offset : column.offset + len(column)]
+        low, high = words[:, 0].copy(), words[:, 1].copy()
+    else:
+        found = integers(column)
+        assert found is not None
+        low, high = found, found >> 63
+    parts = []
+    for _ in range(limbs - 1):
+        part = ((low + HALF_LIMB) & LIMB) - HALF_LIMB
+        parts.append(part)
+        borrowed = low.view(np.uint64) < part.view(np.uint64)
+        high = high - (part >> 63) - borrowed
+        low = (((low - part) >> LIMB_BITS) & LIMB) | (high << LIMB_BITS)
+        high = high >> LIMB_BITS
+    return [*parts, low]
+
+
+def _as_floats(column: pa.Array) -> NDArray[np.float64]:
+    return floats(column.cast(pa.float64()) if pa.types.is_decimal(column.type) else column)

@@ -1,0 +1,60 @@
+"""The header of a batch: what every bucket learns of its rows, so that all of them know the same watermark."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from joinfold.operators.entries import Integers
+from joinfold.operators.packing.glimpse import Glimpse
+
+
+@dataclass(slots=True)
+class Header:
+    """How many rows came, the largest time, the cells that have a row, filtered or not, and what entries do not count.
+
+    ``keyless`` are rows that pass the filters but have a NULL in their key, by cell; where rows have matches in
+    relations these are all rows. The ``glimpse`` says what the rows are like.
+    """
+
+    rows: int
+    largest_us: int | None
+    cells: Integers
+    keyless_cells: Integers
+    keyless_counts: Integers
+    timeless: int
+    counts_entries: bool
+    glimpse: Glimpse | None
+
+    def facts(self) -> dict[str, Any]:
+        """The header as it travels beside the entries of a blob."""
+        return {
+            "rows": self.rows,
+            "largest_us": self.largest_us,
+            "cells": self.cells.tolist(),
+            "keyless_cells": self.keyless_cells.tolist(),
+            "keyless_counts": self.keyless_counts.tolist(),
+            "timeless": self.timeless,
+            "counts_entries": self.counts_entries,
+            "glimpse": None if self.glimpse is None else self.glimpse.text(),
+        }
+
+    @classmethod
+    def of_facts(cls, facts: dict[str, Any]) -> "Header":
+        """The inverse of `facts`."""
+        arrays = (np.array(facts[name], np.int64) for name in ("cells", "keyless_cells", "keyless_counts"))
+        cells, keyless_cells, keyless_counts = arrays
+        return cls(
+            facts["rows"],
+            facts["largest_us"],
+            cells,
+            keyless_cells,
+            keyless_counts,
+            facts["timeless"],
+            facts["counts_entries"],
+            Glimpse.of_text(facts["glimpse"]) if facts["glimpse"] else None,
+        )
+
+
+NOTHING_KEYLESS: dict[str, Any] = {"keyless_cells": [], "keyless_counts": []}
+"""For all buckets but the first, which alone counts these rows."""

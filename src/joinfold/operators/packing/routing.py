@@ -1,0 +1,235 @@
+"""Which blob goes to which bucket of which stage.
+
+    bid ─────────────────────────────────────────┐
+    auction ──▶ FOLD by seller ──▶ view by auction ──▶ FOLD by auction ──▶ MERGE
+    person  ──┘
+
+Rows of a stream become entries of the one stage that reads it, a blob for each of its buckets. All other stages get the
+header, so all of them find the same watermark and answer at the same instants. A view is made of the totals of a fold:
+one row for each group that has changed, at every instant of the query.
+"""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from joinfold.operators.codec import encode
+from joinfold.operators.emitted import Emitted
+from joinfold.operators.entries import Integers
+from joinfold.operators.packing.entries import aggregate
+from joinfold.operators.packing.glimpse import glimpse_of
+from joinfold.operators.packing.header import NOTHING_KEYLESS, Header
+from joinfold.operators.packing.rows import TimedRows, distinct_values, timed_rows
+from joinfold.operators.values import present, stable_hash
+from joinfold.physical.columns import (
+    BATCH,
+    CELL,
+    COUNT,
+    INSTANT,
+    KEEP,
+    ORIGIN,
+    ROW,
+    extreme_column,
+    integer_column,
+    real_columns,
+)
+from joinfold.physical.edge import (
+    ArrivalsFrom,
+    BoundariesFrom,
+    EntriesFrom,
+    HeaderFrom,
+    OrderFrom,
+    ViewRows,
+    edge_facts,
+)
+from joinfold.physical.payload import InputSpec
+from joinfold.physical.plan import Pipeline
+from joinfold.physical.source import ViewOf
+from joinfold.physical.stage import (
+    FoldAtArrivals,
+    LastRowsPerKey,
+    NumberRows,
+    StatefulStage,
+    inputs_of,
+    is_distributed,
+    is_replicated,
+)
+from joinfold.physical.timing import Timing
+
+Addressed = tuple[int, int, bytes]  # stage, bucket label, blob
+Labels = tuple[int, ...]
+NO_ROWS = pa.RecordBatch.from_pydict({CELL: pa.array([], pa.int64())})
+
+
+def pack(
+    pipeline: Pipeline, stream: int, labels: Labels, batch: pa.RecordBatch, by_row: bool = False, number: int = 0
+) -> Iterator[Addressed]:
+    """The blobs of a batch of a stream's rows; ``number`` is that of the batch in its task."""
+    own, spec = pipeline.stage_of(stream), pipeline.input_of(stream)
+    stage, rows = pipeline.stages[own], timed_rows(pipeline.timing, spec, batch)
+    if isinstance(stage, FoldAtArrivals):
+        yield from _arrivals(stage, own, spec, stream, labels, rows, number)
+        return
+    entries, header = pack_rows(pipeline.timing, stage, spec, stream, rows, by_row, number)
+    facts = header.facts()
+    alone = encode(NO_ROWS, edge_facts(HeaderFrom(stream)) | facts) if len(pipeline.stages) > 1 else b""
+    for other, reader in enumerate(pipeline.stages):
+        if other == own:
+            facts_of_entries = edge_facts(EntriesFrom(stream)) | facts
+            place = inputs_of(stage).index(spec)
+            yield from ((own, *blob) for blob in _by_bucket(stage, place, labels, entries, facts_of_entries))
+            continue
+        numbering = stream % len(labels) if isinstance(reader, NumberRows) and stream in reader.streams else None
+        for bucket, label in enumerate(labels):
+            if bucket == numbering:  # one bucket numbers a stream
+                order = pa.RecordBatch.from_pydict(_order_columns(spec, rows))
+                yield other, label, encode(order, edge_facts(OrderFrom(stream)) | facts)
+            else:
+                yield other, label, alone
+
+
+def pack_rows(
+    timing: Timing, stage: StatefulStage, spec: InputSpec, stream: int, rows: TimedRows, by_row: bool, number: int
+) -> tuple[pa.RecordBatch, Header]:
+    """The entries and the header of a stream's batch; rows that are to be numbered stay single."""
+    is_counted, is_keyed = stream in timing.counting, isinstance(stage, LastRowsPerKey)
+    in_window = rows.accepted | timing.any_instant  # ON TRIGGER rows before a mark can be late too
+    keyless_cells, keyless_counts = np.unique(rows.cells[rows.uncounted & in_window], return_counts=True)
+    occupied = distinct_values(rows.cells[rows.accepted & (not timing.any_instant and not is_counted)])
+    chosen = rows.accepted if is_keyed else rows.chosen  # what is not in the view drives rows out of it
+    everything = bool(chosen.all())
+    batch = rows.batch if everything else rows.batch.filter(pa.array(chosen))
+    cells = rows.cells if everything else rows.cells[chosen]
+    entries = aggregate(spec, spec.identity, batch, cells, single=by_row or is_counted or is_keyed)
+    seen = entries
+    if is_keyed:
+        counts = rows.chosen[chosen].astype(np.int64)
+        seen = entries.filter(pa.array(counts > 0))
+        entries = entries.set_column(entries.schema.get_field_index(COUNT), COUNT, pa.array(counts))
+        entries = entries.append_column(ROW, pa.array(_row_names(rows)[chosen]))
+    for name in spec.order if is_counted or is_keyed else ():
+        entries = entries.append_column(name, batch.column(name))
+    header = Header(
+        rows.rows,
+        rows.largest_us,
+        occupied,
+        keyless_cells,
+        keyless_counts,
+        rows.timeless,
+        rows.matches is None,
+        glimpse_of(spec, number, rows.rows, rows.ts, seen),
+    )
+    return entries, header
+
+
+def pass_on(pipeline: Pipeline, number: int, bucket: int, labels: Labels, emitted: Emitted) -> Iterator[Addressed]:
+    """What a bucket has emitted for later stages: boundaries go to all that read entries, a view to its reader."""
+    for stream, rows in emitted.boundaries.items():
+        blob = encode(rows, edge_facts(BoundariesFrom(stream)))
+        later = range(number + 1, len(pipeline.stages))
+        readers = [reader for reader in later if not isinstance(pipeline.stages[reader], LastRowsPerKey)]
+        yield from ((reader, label, blob) for reader in readers for label in labels)
+    if emitted.rows is None:
+        return
+    reader = pipeline.reader_of(number)
+    stage = pipeline.stages[reader]
+    place, spec = next(found for found in enumerate(inputs_of(stage)) if found[1].source == ViewOf(number))
+    keyed = isinstance(pipeline.stages[number], LastRowsPerKey)
+    rows = _with_keys(spec, emitted.rows if keyed else view_rows(spec, bucket, emitted.rows))
+    blobs = _by_bucket(stage, place, labels, rows, edge_facts(ViewRows(number)))
+    yield from ((reader, label, blob) for label, blob in blobs)
+
+
+def view_rows(spec: InputSpec, bucket: int, totals: pa.RecordBatch) -> pa.RecordBatch:
+    """Totals as entries of a view, under the names that the input has for them."""
+    names = {integer_column(number): name for number, name in enumerate(spec.integer_names)}
+    for number, own in enumerate(spec.real_names):
+        names |= dict(zip(real_columns(number), own, strict=True))
+    names |= {extreme_column(number): name for number, name in enumerate(spec.extreme_names)}
+    columns = {names.get(name, name): column for name, column in zip(totals.schema.names, totals.columns, strict=True)}
+    columns[CELL] = columns.pop(INSTANT)
+    columns[ORIGIN] = pa.array(np.full(totals.num_rows, bucket, np.int64))
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def bucket_of(stage: StatefulStage, place: int, entries: pa.RecordBatch, buckets: int) -> Integers:
+    """The number of the bucket of each entry, by a hash of its key, or of all that tells it apart if it has none."""
+    names = _bucket_columns(stage, place)
+    if not names or not entries.num_rows:
+        return np.zeros(entries.num_rows, np.int64)
+    hashed = stable_hash([entries.column(name) for name in names])
+    return (hashed % np.uint64(buckets)).astype(np.int64)
+
+
+def _bucket_columns(stage: StatefulStage, place: int) -> tuple[str, ...]:
+    if isinstance(stage, LastRowsPerKey):
+        return stage.by
+    assert not isinstance(stage, NumberRows), "one bucket numbers a stream"
+    spec, classes = stage.body.inputs[place], stage.body.bucket_classes
+    names = tuple(name for name, own in zip(spec.keys, spec.classes, strict=True) if own in classes)
+    if names or not is_distributed(stage):
+        return names
+    return spec.identity if isinstance(spec.source, ViewOf) else (CELL, *spec.identity)  # a view's rows stay together
+
+
+def _by_bucket(
+    stage: StatefulStage, place: int, labels: Labels, entries: pa.RecordBatch, facts: dict[str, Any]
+) -> Iterator[tuple[int, bytes]]:
+    """Entries of a stream or a view as a blob for every bucket label; what is replicated goes to each."""
+    others = facts | NOTHING_KEYLESS
+    if is_replicated(stage, place):
+        blobs = [encode(entries, told) for told in (facts, others)[: len(labels)]]
+        yield from ((label, blobs[min(number, 1)]) for number, label in enumerate(labels))
+        return
+    bucket = bucket_of(stage, place, entries, len(labels))
+    for number, label in enumerate(labels):
+        yield label, encode(entries.take(pa.array(np.flatnonzero(bucket == number))), others if number else facts)
+
+
+def _arrivals(
+    stage: FoldAtArrivals, own: int, spec: InputSpec, stream: int, labels: Labels, rows: TimedRows, number: int
+) -> Iterator[Addressed]:
+    """To every bucket its rows as entries, and the arrivals of all rows."""
+    chosen, first = np.flatnonzero(rows.chosen), rows.is_first
+    token = int.from_bytes(os.urandom(7), "little")
+    batch = rows.batch.take(pa.array(chosen))
+    entries = aggregate(spec, spec.identity, batch, rows.cells[chosen], single=True)
+    glimpse = glimpse_of(spec, number, rows.rows, rows.ts, entries)
+    entries = entries.append_column(BATCH, pa.array(np.full(len(chosen), token)))
+    entries = entries.append_column(ROW, pa.array((np.cumsum(first) - 1)[chosen]))
+    arrived = int(np.count_nonzero(first))
+    columns = _order_columns(spec, rows) | {
+        BATCH: pa.array(np.full(arrived, token)),
+        ROW: pa.array(np.arange(arrived)),
+        KEEP: pa.array(rows.kept[first]),
+    }
+    nothing = np.empty(0, np.int64)
+    header = Header(rows.rows, rows.largest_us, nothing, nothing, nothing, rows.timeless, False, glimpse)
+    arrivals = encode(pa.RecordBatch.from_pydict(columns), edge_facts(ArrivalsFrom(stream)) | header.facts())
+    place, facts = stage.body.inputs.index(spec), edge_facts(EntriesFrom(stream))
+    for label, blob in _by_bucket(stage, place, labels, entries, facts):
+        yield own, label, blob
+        yield own, label, arrivals
+
+
+def _order_columns(spec: InputSpec, rows: TimedRows) -> dict[str, pa.Array]:
+    """What orders the rows of a stream: their times, and the values that decide among rows of one time."""
+    first = pa.array(rows.is_first)
+    columns = {name: rows.batch.column(name).filter(first) for name in spec.order}
+    return {CELL: pa.array(rows.ts).filter(first), **columns}
+
+
+def _row_names(rows: TimedRows) -> Integers:
+    """A number for each row of the stream that no other row has, the same for all its matches."""
+    return int.from_bytes(os.urandom(5), "little", signed=True) * 2**24 + np.cumsum(rows.is_first)
+
+
+def _with_keys(spec: InputSpec, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows of a view that can be joined: NULL equals nothing, also not the NULL of another view."""
+    for name in spec.keys:
+        there = present(rows.column(name))
+        rows = rows if there is None else rows.filter(pa.array(there))
+    return rows

@@ -1,0 +1,102 @@
+"""The rows of a batch that have a time, put into cells, and which of them count for what.
+
+A stream that is joined with relations comes with a row for each match. Rows of the stream are counted where they are
+``first``, and only what ``matches`` makes entries. These do not tell how many rows came, so the header counts all rows:
+
+    row of the stream     first   matches
+    •  two matches        T       T            one row, two entries
+                          F       T
+    •  no match           T       F            one row, no entry
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from joinfold.operators.calendars.calendar import NEVER
+from joinfold.operators.calendars.opening import calendar_of
+from joinfold.operators.calendars.position import StreamPosition
+from joinfold.operators.entries import Flags, Integers
+from joinfold.operators.values import flags_of, in_utc, integers, present
+from joinfold.physical.columns import FIRST, KEEP, MATCHES, TIME
+from joinfold.physical.payload import InputSpec
+from joinfold.physical.source import StreamRows
+from joinfold.physical.timing import Timing
+
+
+@dataclass(slots=True)
+class TimedRows:
+    """``rows`` counts those of the stream, also without a time; ``first`` and ``matches`` are None where all are."""
+
+    rows: int
+    batch: pa.RecordBatch
+    ts: Integers
+    cells: Integers
+    kept: Flags
+    accepted: Flags
+    keyed: Flags
+    timeless: int
+    first: Flags | None = None
+    matches: Flags | None = None
+
+    @property
+    def chosen(self) -> Flags:
+        """The rows that make entries: filtered, matched, not before a mark, and with a key."""
+        passing = self.kept if self.matches is None else self.kept & self.matches
+        return passing & self.accepted & self.keyed
+
+    @property
+    def uncounted(self) -> Flags:
+        """The rows of the stream that pass the filters and that entries do not count."""
+        return self.kept & ~(self.accepted & self.keyed) if self.first is None else self.kept & self.first
+
+    @property
+    def is_first(self) -> Flags:
+        """True once for every row of the stream."""
+        return np.ones(len(self.ts), np.bool_) if self.first is None else self.first
+
+    @property
+    def largest_us(self) -> int | None:
+        """The largest event time."""
+        return int(self.ts.max()) if len(self.ts) else None
+
+
+def timed_rows(timing: Timing, spec: InputSpec, batch: pa.RecordBatch) -> TimedRows:
+    """Reads what PACK has to know of every row of a stream, whether it passes the filters or not."""
+    assert isinstance(spec.source, StreamRows)
+    stream = spec.source.stream
+    batch = in_utc(batch)
+    calendar, times = calendar_of(timing, stream, StreamPosition()), batch.column(TIME)
+    ts, timed = integers(times), present(times)
+    assert ts is not None
+    counted, kept = (
+        flags_of(batch.column(name)) if name in batch.schema.names else np.ones(len(ts), np.bool_)
+        for name in (FIRST, KEEP)
+    )
+    rows = int(np.count_nonzero(counted))
+    timeless = 0
+    if timed is not None:
+        timeless = int(np.count_nonzero(kept & counted & ~timed))
+        batch, ts, kept = batch.filter(pa.array(timed)), ts[timed], kept[timed]
+    keyed = np.ones(len(ts), np.bool_)
+    for name in spec.keys:
+        there = present(batch.column(name))
+        keyed = keyed if there is None else keyed & there
+    cells, accepted = calendar.cell_of(ts), calendar.accepts(ts)
+    if not timing.any_instant and stream not in timing.counting:  # skips rows that no instant will hold
+        distinct = distinct_values(cells)
+        unheld = distinct[calendar.first_instant(distinct) == NEVER]
+        accepted = accepted & ~np.isin(cells, unheld) if len(unheld) else accepted
+    first, matches = (flags_of(batch.column(name)) if name in batch.schema.names else None for name in (FIRST, MATCHES))
+    return TimedRows(rows, batch, ts, cells, kept, accepted, keyed, timeless, first, matches)
+
+
+def distinct_values(values: Integers) -> Integers:
+    """The distinct values in order; by counting where they lie close together, as cells do."""
+    if not len(values):
+        return values
+    first, last = int(values.min()), int(values.max())
+    if last - first > 4 * len(values):
+        return np.unique(values)
+    return np.flatnonzero(np.bincount(values - first)) + first

@@ -1,0 +1,300 @@
+"""FOLD for EMIT ON ARRIVAL: one answer for every row, in the order of rows.
+
+Every bucket gets the *arrivals* of all rows: time, input, and the values that order rows of one time. So all buckets go
+through the same sequence of rows; each lets its own rows enter, lets rows leave that have become too old, and notes its
+groups at every row. Entries are single rows here, found by their number in the batch that brought them. A row has as
+many of them as it has matches in relations, all in one bucket or in several.
+
+Since all buckets go through all rows, each can count them: a row leaves ``[ROWS n]`` with the n-th arrival after it.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from joinfold.operators.batches import cells_of
+from joinfold.operators.calendars.calendar import END
+from joinfold.operators.calendars.position import Position
+from joinfold.operators.codec import decode
+from joinfold.operators.emitted import NOTHING_EMITTED, Emitted
+from joinfold.operators.entries import Entries, joined
+from joinfold.operators.labels import GapUsedUp
+from joinfold.operators.ordering import in_order
+from joinfold.operators.packing.header import Header
+from joinfold.operators.stages.bucket import Accepted, Bucket
+from joinfold.operators.windows.live import Live
+from joinfold.operators.windows.matched import Matched
+from joinfold.physical.choice import FoldChoice
+from joinfold.physical.columns import BATCH, CELL, KEEP, ROW
+from joinfold.physical.edge import ArrivalsFrom, EntriesFrom, edge_of
+from joinfold.physical.stage import FoldAtArrivals
+from joinfold.physical.stored import ArrivalsOf, EntriesOf, Stored
+from joinfold.physical.timing import Timing
+from joinfold.window import Continuous, Rows
+
+Arrival = tuple[int, int, int, int]  # time, stream, batch, row
+RowName = tuple[int, int]  # the batch that brought a row, and which one it is
+
+
+class ArrivalFold(Bucket):
+    """One bucket of a query that answers at every row; its inputs are the streams in their order."""
+
+    def __init__(self, stage: FoldAtArrivals, timing: Timing, number: int, choice: FoldChoice) -> None:
+        super().__init__(stage, timing, number, choice)
+        self.body = stage.body
+        self.changes = stage.changes
+        self.live = self.open_live([])
+        self.waiting: list[list[pa.RecordBatch]] = [[] for _ in timing.windows]
+        self.rows: dict[RowName, tuple[int, Entries]] = {}
+        self.inside: list[deque[tuple[int, Entries]]] = [deque() for _ in timing.windows]  # by time, or by number
+        self.last: dict[int, deque[int]] = {  # the times of the last arrivals of streams whose rows are counted
+            stream: deque(maxlen=window.size)
+            for stream, window in enumerate(timing.windows)
+            if isinstance(window, Rows)
+        }
+
+    def open_live(self, earlier: list[pa.RecordBatch]) -> Live:
+        """Empty windows; ``earlier`` is what was noted before."""
+        return Live(self.body, self.choice, zone=self.timing.zone, earlier=earlier)
+
+    @property
+    def entries_held(self) -> int:
+        """How many entries the windows hold."""
+        return self.live.windows.live_entries
+
+    @property
+    def cells_held(self) -> int:
+        """Rows are not in cells."""
+        return 0
+
+    @property
+    def bytes_held(self) -> int:
+        """The memory of the windows and of what is kept of combinations."""
+        return self.live.windows.bytes_held
+
+    @property
+    def touched(self) -> int:
+        """How many members the structures of the windows have looked at so far; without structures, none."""
+        windows = self.live.windows
+        return self.touched_before + (windows.touched if isinstance(windows, Matched) else 0)
+
+    def absorb(self, blobs: Iterable[bytes]) -> Accepted:
+        """Takes in a micro-batch: the bucket's own rows, and the arrivals of all."""
+        watermark, accepted, headers = self.watermark, Accepted(), []
+        self.rows_read = [0] * self.timing.streams
+        for batch, facts in [decode(blob) for blob in blobs]:
+            edge = edge_of(facts)
+            assert isinstance(edge, EntriesFrom | ArrivalsFrom)
+            stream = edge.stream
+            in_time = self.in_time(stream, cells_of(batch), watermark)
+            if isinstance(edge, ArrivalsFrom):
+                header = Header.of_facts(facts)
+                headers.append((stream, header))
+                self.rows_read[stream] += header.rows
+                if self.is_first:
+                    kept = batch.column(KEEP).to_numpy(zero_copy_only=False)
+                    late = int(np.count_nonzero(kept & ~in_time)) + header.timeless
+                    self.position.streams[stream].late += late
+            if in_time.any():
+                name = self.timing.names[stream]
+                kind = ArrivalsOf if isinstance(edge, ArrivalsFrom) else EntriesOf
+                accepted.append((kind(name), batch if in_time.all() else batch.filter(pa.array(in_time))))
+        self.take_headers(headers)
+        for stored, batch in accepted:
+            self.add(stored, batch)
+        return accepted
+
+    def add(self, stored: Stored, batch: pa.RecordBatch) -> None:
+        """Keeps rows by their number, and arrivals until they are answered."""
+        match stored:
+            case ArrivalsOf(stream=name):
+                self.waiting[self.timing.names.index(name)].append(batch)
+            case EntriesOf(input=name):
+                place = self.place_of(name)
+                entries = self._read(place, batch)
+                self.live.windows.expect(place, entries)
+                found: dict[RowName, list[int]] = {}
+                for at, row in enumerate(_names(batch)):
+                    found.setdefault(row, []).append(at)
+                for row, places in found.items():
+                    self.rows[row] = (place, entries.take(np.array(places)))
+            case _:
+                raise AssertionError(f"a fold at arrivals stores no {stored}")
+
+    def _read(self, place: int, batch: pa.RecordBatch) -> Entries:
+        """Stored entries with ids in place of values."""
+        try:
+            return self.live.vocabulary.entries_of(place, batch)
+        except GapUsedUp:
+            self.rebuild()
+            return self.live.vocabulary.entries_of(place, batch)
+
+    def rebuild(self, keep_labels: bool = False) -> None:
+        """Makes what is live from the rows that wait and those that are inside."""
+        self.touched_before = self.touched
+        self.live, old = self.open_live(self.live.noted_so_far()), self.live
+        if keep_labels:
+            self.live.vocabulary.label_pairs_of(old.vocabulary)
+        for place in range(self.timing.streams):
+            names = [name for name, (own, _) in self.rows.items() if own == place]
+            waiting = self.live.vocabulary.adopt(old.vocabulary, place, [self.rows[name][1] for name in names])
+            self.rows |= {name: (place, row) for name, row in zip(names, waiting, strict=True)}
+            rows = self.live.vocabulary.adopt(old.vocabulary, place, [row for _, row in self.inside[place]])
+            self.inside[place] = deque(zip((mark for mark, _ in self.inside[place]), rows, strict=True))
+            if waiting or rows:
+                self.live.windows.expect(place, joined([*waiting, *rows]))
+        self._let_all_in()
+        self.live.remember_given()
+
+    def resume(self, position: Position) -> None:
+        """Rows that were inside before are inside again, in order of time; arrivals that were answered are gone."""
+        super().resume(position)
+        answered = position.answered
+        numbers = self._numbers_before(answered)
+        for place, waiting in enumerate(self.waiting if answered is not None else []):
+            self.waiting[place] = [batch.filter(pc.greater_equal(batch.column(CELL), answered)) for batch in waiting]
+        expected = {name for waiting in self.waiting for batch in waiting for name in _names(batch)}
+        applied = position.applied
+        stored = []
+        for name in [name for name in self.rows if name not in expected]:
+            place, row = self.rows.pop(name)
+            stored.append((numbers.get(name, 0) if place in self.last else int(row.cells[0]), place, row))
+        for mark, place, row in sorted(stored, key=lambda item: item[0]):
+            assert applied is not None
+            if not self._is_gone(place, mark, applied):
+                self.inside[place].append((mark, row))
+        self._let_all_in()
+
+    def _numbers_before(self, answered: int | None) -> dict[RowName, int]:
+        """The numbers of rows that were answered, as far as they may be inside; their times are remembered."""
+        numbers: dict[RowName, int] = {}
+        for place, last in self.last.items():
+            if answered is not None and self.waiting[place]:
+                stored = pa.Table.from_batches(self.waiting[place]).combine_chunks()
+                stored = stored.filter(pc.less(stored.column(CELL), answered))
+                stored = stored.take(pa.array(in_order(stored, self.inputs[place].order)))
+                last.extend(stored.column(CELL).to_pylist())
+                first = self.position.streams[place].numbered - stored.num_rows + 1
+                numbers |= {name: number for number, name in enumerate(_names(stored), first)}
+        return numbers
+
+    def answer(self, to_the_end: bool = False) -> Emitted:
+        """Goes through all rows that are final, and notes the groups at each."""
+        position = self.position
+        until = END if to_the_end else self.watermark
+        if until is None:
+            return NOTHING_EMITTED
+        arrivals = self._due(until)
+        before = -1 if self.changes and arrivals and position.applied is not None else None
+        if before is not None:
+            assert position.applied is not None
+            self.note(before, position.applied)
+        places: list[tuple[int, int]] = []
+        for number, (ts, place, batch, row) in enumerate(arrivals):
+            position.applied = ts
+            if place in self.last:
+                position.streams[place].numbered += 1
+                self.last[place].append(ts)
+            self._let_out(ts)
+            if (batch, row) in self.rows:
+                mark = position.streams[place].numbered if place in self.last else ts
+                self._let_in(place, mark, self.rows.pop((batch, row))[1], ts)
+            among = places[-1][1] + 1 if places and places[-1][0] == ts else 1
+            places.append((ts, among))
+            self.note(number, ts)
+        position.answered = until
+        noted = self.live.noted()
+        if self.live.is_outgrown(len(self.rows) + sum(map(len, self.inside))):
+            self.rebuild()
+        placed = [list(column) for column in zip(*places, strict=True)] or [[], []]
+        return Emitted(noted, list(range(len(places))), before, placed)
+
+    def note(self, number: int, now: int) -> None:
+        """Notes the groups as they stand ``now``, under a number; what has drifted is rebuilt."""
+        self.live.windows.settle(now)
+        if self.live.windows.has_drifted:
+            self.rebuild()
+            self.live.windows.settle(now)
+        self.live.note(number, now, always=self.body.is_global and self.is_first)
+
+    def is_done(self, stored: Stored, last_cell: int) -> bool:
+        """Whether stored rows up to this time are of no more use."""
+        assert isinstance(stored, ArrivalsOf | EntriesOf)
+        name = stored.stream if isinstance(stored, ArrivalsOf) else stored.input
+        stream, answered, applied = self.timing.names.index(name), self.position.answered, self.position.applied
+        if stream in self.last:
+            last = self.last[stream]
+            return len(last) == last.maxlen and last_cell < last[0]
+        if isinstance(stored, ArrivalsOf):
+            return answered is not None and last_cell < answered
+        return applied is not None and last_cell < applied and self._is_gone(stream, last_cell, applied)
+
+    def compacted(self, stored: Stored, rows: pa.RecordBatch, are_all: bool) -> pa.RecordBatch:
+        """Every row is there by itself."""
+        return rows
+
+    def _due(self, until: int) -> list[Arrival]:
+        """The arrivals before the watermark, in order: time, input, then values, NULL first and NaN last."""
+        found: list[Arrival] = []
+        for place in range(self.timing.streams):
+            if not self.waiting[place]:
+                continue
+            table = pa.Table.from_batches(self.waiting[place]).combine_chunks()
+            due = np.asarray(table.column(CELL).to_numpy()) < until
+            self.waiting[place] = table.filter(pa.array(~due)).to_batches()
+            final = table.filter(pa.array(due))
+            final = final.take(pa.array(in_order(final, self.inputs[place].order)))
+            columns = [final.column(name).to_pylist() for name in (CELL, BATCH, ROW)]
+            found += [(ts, place, batch, row) for ts, batch, row in zip(*columns, strict=True)]
+        order = sorted(range(len(found)), key=lambda at: found[at][:2])  # stable: values are in order already
+        return [found[at] for at in order]
+
+    def _let_in(self, place: int, mark: int, row: Entries, ts: int) -> None:
+        self.inside[place].append((mark, row))
+        try:
+            self._enter(place, row, ts)
+        except GapUsedUp:
+            self.rebuild(keep_labels=True)
+
+    def _let_all_in(self) -> None:
+        """All that are inside enter windows that are empty."""
+        try:
+            for place, inside in enumerate(self.inside):
+                if inside:
+                    assert self.position.applied is not None
+                    self._enter(place, joined([row for _, row in inside]), self.position.applied)
+        except GapUsedUp:
+            self.rebuild(keep_labels=True)
+
+    def _enter(self, place: int, rows: Entries, ts: int) -> None:
+        window = self.timing.windows[place]
+        leaves = np.full(len(rows), END)
+        if isinstance(window, Continuous):
+            leaves = rows.cells + (window.size_us + 1)
+        self.live.windows.enter(place, rows, leaves, ts)
+
+    def _let_out(self, ts: int) -> None:
+        for place, inside in enumerate(self.inside):
+            gone = []
+            while inside and self._is_gone(place, inside[0][0], ts):
+                gone.append(inside.popleft()[1])
+            if gone:
+                self.live.windows.leave(place, gone[0] if len(gone) == 1 else joined(gone), ts)
+
+    def _leave(self, place: int, ts: int) -> int:
+        """The first time of an arrival that no longer sees a row."""
+        window = self.timing.windows[place]
+        return ts + window.size_us + 1 if isinstance(window, Continuous) else END
+
+    def _is_gone(self, place: int, mark: int, now: int) -> bool:
+        """Whether a row of this time, or of this number, is no longer seen."""
+        if place in self.last:
+            return mark <= self.position.streams[place].numbered - (self.last[place].maxlen or 0)
+        return self._leave(place, mark) <= now
+
+
+def _names(rows: pa.RecordBatch | pa.Table) -> list[RowName]:
+    return list(zip(rows.column(BATCH).to_pylist(), rows.column(ROW).to_pylist(), strict=True))

@@ -1,0 +1,44 @@
+"""CHANGES: what each group was at the instant before, beside what it is.
+
+instants      before   t1    t2    t3          before: where the micro-batch before stopped
+group x         •      •           •
+emitted               (•,•) (•,-) (-,•)        was and now; which of them differ is decided after HAVING and SELECT
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from joinfold.kernels.grouping import group_rows
+from joinfold.operators.values import identity_codes
+from joinfold.physical.columns import INSTANT, NOW, WAS, aggregate_column, group_column
+from joinfold.physical.stage import Merge
+
+
+def changes(last: Merge, finished: pa.RecordBatch, instants: Sequence[int], before: int | None) -> pa.RecordBatch:
+    """For each instant and group that is or was there: was, now, and the aggregates of both."""
+    timeline = np.array([*([] if before is None else [before]), *instants], np.int64)
+    groups = [group_column(number) for number in range(len(last.groups))]
+    step = np.searchsorted(timeline, finished.column(INSTANT).to_numpy())
+    codes = [code for name in groups for code in identity_codes(finished.column(name))]
+    group, _ = group_rows(np.stack(codes)) if codes else (np.zeros(len(step), np.int64), None)
+    order = np.lexsort((step, group))
+    group, step = group[order], step[order]
+    follows = np.zeros(len(order), np.bool_)  # the row before it is the same group at the instant before
+    follows[1:] = (group[1:] == group[:-1]) & (step[1:] == step[:-1] + 1)
+    followed = np.append(follows[1:], False)
+    appears = ~follows & ((step > 0) if before is not None else np.ones(len(step), np.bool_))
+    vanishes = ~followed & (step < len(timeline) - 1)
+    old = np.concatenate([order[:-1][follows[1:]], np.full(appears.sum(), -1), order[vanishes]])
+    new = np.concatenate([order[follows], order[appears], np.full(vanishes.sum(), -1)])
+    at = np.concatenate([step[follows], step[appears], step[vanishes] + 1])
+    known = pa.array(np.where(new >= 0, new, old))
+    columns: dict[str, pa.Array] = {INSTANT: pa.array(timeline[at])}
+    columns |= {name: finished.column(name).take(known) for name in groups}
+    columns |= {WAS: pa.array(old >= 0), NOW: pa.array(new >= 0)}
+    for number in range(len(last.aggregates)):
+        values = finished.column(aggregate_column(number))
+        columns[aggregate_column(number)] = values.take(pa.array(new, mask=new < 0))
+        columns[aggregate_column(number, before=True)] = values.take(pa.array(old, mask=old < 0))
+    return pa.RecordBatch.from_pydict(columns)

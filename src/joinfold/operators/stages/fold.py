@@ -1,0 +1,290 @@
+"""FOLD at instants: the live windows of a bucket, and the answers as they move from instant to instant.
+
+The durable state is the entries of the live cells; what `live` holds is made from it. A move costs what enters and
+leaves, whatever the size of the window and the number of combinations. All buckets know the same watermark and the same
+occupied cells, so they answer at the same instants.
+"""
+
+from collections.abc import Iterable
+from functools import partial
+
+import pyarrow as pa
+
+from joinfold.operators.calendars.calendar import BEGINNING, END, NOTHING, Calendar, Content
+from joinfold.operators.calendars.emission import emission_of
+from joinfold.operators.calendars.position import Position
+from joinfold.operators.emitted import NOTHING_EMITTED, Emitted
+from joinfold.operators.entries import Entries, Integers, joined
+from joinfold.operators.labels import GapUsedUp
+from joinfold.operators.stages.bucket import Accepted, Bucket
+from joinfold.operators.stages.intake import Intake, TimedIntake, ViewIntake
+from joinfold.operators.stages.selectivity import SelectivityCount
+from joinfold.operators.windows.live import Live
+from joinfold.operators.windows.matched import Matched
+from joinfold.physical.choice import FoldChoice
+from joinfold.physical.source import ConstantRow, StreamRows, ViewOf
+from joinfold.physical.stage import FoldAtInstants, JoinAtMoves, ToMerge, View
+from joinfold.physical.stored import BoundariesOf, EntriesOf, Stored
+from joinfold.physical.timing import Timing
+
+
+class Fold(Bucket):
+    """Answers at instants: lets cells enter and leave, and notes the totals of groups."""
+
+    stage: FoldAtInstants | JoinAtMoves
+
+    def __init__(self, stage: FoldAtInstants | JoinAtMoves, timing: Timing, number: int, choice: FoldChoice) -> None:
+        super().__init__(stage, timing, number, choice)
+        self.body = stage.body
+        self.is_view = isinstance(stage, FoldAtInstants) and isinstance(stage.output, View)
+        self.changes = isinstance(stage, FoldAtInstants) and stage.output == ToMerge(changes=True)
+        self.emission = emission_of(timing, self.calendars)
+        self.live = self.open_live([])
+        self.intakes: dict[int, Intake] = {}
+        for place, spec in enumerate(self.inputs):
+            match spec.source:
+                case StreamRows(stream=stream):
+                    self.intakes[place] = TimedIntake(stream, self.calendars[stream])
+                case ViewOf():
+                    self.intakes[place] = ViewIntake()
+                case ConstantRow():
+                    pass  # it is in its window from the beginning
+        self.contents: list[Content] = [NOTHING] * timing.streams
+        self.counted = SelectivityCount(self.body)
+
+    def open_live(self, earlier: list[pa.RecordBatch]) -> Live:
+        """Empty windows; ``earlier`` is what was noted before."""
+        return Live(self.body, self.choice, self.is_view, self.timing.zone, earlier)
+
+    @property
+    def entries_held(self) -> int:
+        """How many entries the windows hold."""
+        return self.live.windows.live_entries
+
+    @property
+    def cells_held(self) -> int:
+        """How many cells have entries; the current rows of a view count as one."""
+        views = [intake for intake in self.intakes.values() if isinstance(intake, ViewIntake)]
+        return sum(len(intake.cells) for intake in self.intakes.values()) + sum(bool(own.current) for own in views)
+
+    @property
+    def bytes_held(self) -> int:
+        """The memory of the windows and of what is kept of combinations."""
+        return self.live.windows.bytes_held
+
+    @property
+    def touched(self) -> int:
+        """How many members the structures of the windows have looked at so far; without structures, none."""
+        windows = self.live.windows
+        return self.touched_before + (windows.touched if isinstance(windows, Matched) else 0)
+
+    # --- taking in --------------------------------------------------------------------------------------------------
+
+    def absorb(self, blobs: Iterable[bytes]) -> Accepted:
+        """Takes in a micro-batch; what is ignored need not be stored."""
+        accepted = [(stored, self._used(stored, batch)) for stored, batch in super().absorb(blobs)]
+        return [(stored, batch) for stored, batch in accepted if batch.num_rows]
+
+    def add(self, stored: Stored, batch: pa.RecordBatch) -> None:
+        """Puts entries into their cells, where they wait for their instant."""
+        batch = self._used(stored, batch)
+        match stored:
+            case BoundariesOf(stream=name):
+                self._calendar(name).learn(batch)
+            case EntriesOf(input=name):
+                place = self.place_of(name)
+                self._take(place, self.intakes[place].admit(batch))
+            case _:
+                raise AssertionError(f"a fold stores no {stored}")
+
+    def _used(self, stored: Stored, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Entries, rows or boundaries without those of windows that are ignored."""
+        if self.position.applied is None:
+            return batch
+        match stored:
+            case BoundariesOf(stream=name):
+                return self._calendar(name).used(batch)
+            case EntriesOf(input=name):
+                intake = self.intakes[self.place_of(name)]
+                return intake.calendar.used(batch) if isinstance(intake, TimedIntake) else batch
+            case _:
+                raise AssertionError(f"a fold stores no {stored}")
+
+    def _calendar(self, stream: str) -> Calendar:
+        return self.calendars[self.timing.names.index(stream)]
+
+    def _take(self, place: int, batch: pa.RecordBatch | None) -> None:
+        if batch is None or not batch.num_rows:
+            return
+        entries = self._read(place, batch)
+        self.live.windows.expect(place, entries)
+        self.intakes[place].cells.add(entries)
+
+    def _read(self, place: int, batch: pa.RecordBatch) -> Entries:
+        """Stored entries with ids in place of values."""
+        try:
+            return self.live.vocabulary.entries_of(place, batch)
+        except GapUsedUp:
+            self.rebuild()
+            return self.live.vocabulary.entries_of(place, batch)
+
+    def _take_numbered(self) -> None:
+        """Puts rows that boundaries tell the block of into that cell."""
+        for place, intake in self.intakes.items():
+            self._take(place, intake.ready())
+
+    # --- rebuilding -------------------------------------------------------------------------------------------------
+
+    def rebuild(self, keep_labels: bool = False) -> None:
+        """Makes what is live from the entries; with ``keep_labels`` values of pairs are labelled at once first."""
+        if self.is_view and self.position.applied is not None:  # of what has changed, some may be gone
+            self.live.note(self.position.applied, self.position.applied, always=False)
+        self._drop_gone()
+        old = self.put_aside(keep_labels)
+        for place, intake in self.intakes.items():
+            intake.rebuild(partial(self.live.vocabulary.adopt, old.vocabulary, place))
+            if intake.cells.held:
+                self.live.windows.expect(place, joined(intake.cells.all()))
+        self.contents = [NOTHING] * self.timing.streams
+        if self.position.applied is not None:
+            self.move(self.position.applied)
+        self.live.remember_given()
+
+    def go_on_with(self, choice: FoldChoice) -> None:
+        """Rebuilds what is live under another choice."""
+        self.choice = choice
+        self.rebuild()
+
+    def put_aside(self, keep_labels: bool) -> Live:
+        """Begins with empty windows; gives back those that were there."""
+        self.touched_before = self.touched
+        self.live, old = self.open_live(self.live.noted_so_far()), self.live
+        if keep_labels:
+            self.live.vocabulary.label_pairs_of(old.vocabulary)
+        return old
+
+    def resume(self, position: Position) -> None:
+        """After the state of a position was added: brings the windows to where they stood."""
+        super().resume(position)
+        applied = position.applied
+        if applied is not None:
+            self._take_numbered()
+            self.contents = [calendar.content(applied) for calendar in self.calendars]
+            self._drop_gone()
+            self.contents = [NOTHING] * self.timing.streams
+            self.move(applied)
+            if self.is_view:  # the view has this already
+                self.note(applied, applied)
+                self.live.windows.totals.take_notes()
+
+    # --- answering --------------------------------------------------------------------------------------------------
+
+    def answer(self, to_the_end: bool = False) -> Emitted:
+        """Moves over all instants that the watermark has passed, or all there are; a row per instant and group.
+
+        For CHANGES the groups as they stand at the instant before come first, so that MERGE can tell what changed
+        without having a state of its own.
+        """
+        position = self.position
+        until = END if to_the_end else self.watermark
+        if until is None:
+            return NOTHING_EMITTED
+        self._take_numbered()
+        instants = self.instants(until)
+        before = [position.applied] if self.changes and len(instants) and position.applied is not None else []
+        for instant in (*before, *instants.tolist()):
+            if instant not in before:
+                self.move(instant)
+            self.note(instant, instant)
+        self._drop_gone()
+        noted = self.live.noted()
+        if len(instants):
+            self.live.windows.expire(int(instants[-1]))
+            if self._is_outgrown:
+                self.rebuild()
+        position.answered = until
+        placed = self.emission.placed(instants.tolist())
+        self.emission.prune(until)
+        for calendar, content in zip(self.calendars, self.contents, strict=True):
+            calendar.forget(content[0])
+        return Emitted(noted, instants.tolist(), before[0] if before else None, placed)
+
+    def instants(self, until: int) -> Integers:
+        """The instants to answer at, or the numbers of result windows, up to the watermark."""
+        return self.emission.instants(self.position, until)
+
+    def note(self, number: int, now: int) -> None:
+        """Notes the groups as they stand ``now``, under an instant or another number; what has drifted is rebuilt."""
+        self.live.windows.settle(now)
+        if self.live.windows.has_drifted:
+            self.rebuild()
+            self.live.windows.settle(now)
+        self.live.note(number, now, always=self.body.is_global and self.is_first)
+
+    def move(self, instant: int) -> None:
+        """Lets cells leave and enter until the windows have their contents at the instant.
+
+        What leaves any window goes before anything enters: the two never meet, so they must not be combined.
+        """
+        windows, before = self.live.windows, self.contents
+        self.contents = [calendar.content(instant) for calendar in self.calendars]
+        self.position.applied = instant
+        moved = [(place, intake.move(before, self.contents, instant)) for place, intake in self.intakes.items()]
+        for place, (gone, _, _) in moved:
+            if gone is not None:
+                windows.leave(place, gone, instant)
+        try:
+            for place, (_, new, leaves) in moved:
+                if new is not None and leaves is not None:
+                    windows.enter(place, new, leaves, instant)
+        except GapUsedUp:
+            self.rebuild(keep_labels=True)
+
+    def _drop_gone(self) -> None:
+        """Forgets the entries that have left their windows."""
+        for intake in self.intakes.values():
+            intake.drop_gone(self.contents)
+
+    @property
+    def _is_outgrown(self) -> bool:
+        """Whether ids are many more than the entries that are left."""
+        held = sum(intake.held for intake in self.intakes.values())
+        return self.live.is_outgrown(held, max((intake.given for intake in self.intakes.values()), default=0))
+
+    def selectivity(self) -> float | None:
+        """The share of combinations with equal keys that the totals are made of, counted now and then."""
+        if isinstance(self.stage, JoinAtMoves):
+            return None
+        return self.counted.share(self._inside, self._live_combinations, max(self.observed.batches))
+
+    def _inside(self) -> list[Entries | None]:
+        streams = [intake for intake in self.intakes.values() if isinstance(intake, TimedIntake)]
+        return [intake.cells.between(*self.contents[intake.stream]) for intake in streams]
+
+    def _live_combinations(self) -> float:
+        if self.position.applied is not None:
+            self.live.windows.settle(self.position.applied)  # PC has no totals before, where windows were rebuilt
+        return float(self.live.windows.totals.totals.ints[:, 0].sum())
+
+    # --- state ------------------------------------------------------------------------------------------------------
+
+    def is_done(self, stored: Stored, last_cell: int) -> bool:
+        """Whether what is stored up to this cell is of no more use."""
+        match stored:
+            case BoundariesOf(stream=name):
+                stream = self.timing.names.index(name)
+                return last_cell < self.calendars[stream].done_before(self.contents[stream][0])
+            case EntriesOf(input=name):
+                return self.intakes[self.place_of(name)].is_done(last_cell, self.contents)
+            case _:
+                raise AssertionError(f"a fold stores no {stored}")
+
+    def compacted(self, stored: Stored, rows: pa.RecordBatch, are_all: bool) -> pa.RecordBatch:
+        """Without what came before it was certain that it is ignored."""
+        return super().compacted(stored, self._used(stored, rows), are_all)
+
+    def alike_before(self, stored: Stored) -> int:
+        """Stored entries of cells before this one have entered for good."""
+        if not isinstance(stored, EntriesOf):
+            return BEGINNING
+        return self.intakes[self.place_of(stored.input)].alike_before(self.contents)

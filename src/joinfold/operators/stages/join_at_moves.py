@@ -1,0 +1,229 @@
+"""Plain joins of windows that count rows, or that are joined by their numbers: combinations as the windows move.
+
+Where rows decide when a window moves, a combination is final when the watermark has passed its last entry: it is found
+when the last of its rows enters, and goes out once. By window ids it belongs to every result window that holds all its
+rows. There what a pair of sub-windows comes to is found once, when the later one enters, and shared by all result
+windows that hold both (Du's I-CDS-SW with JSW); or each result window is joined anew (CDS-SW), to be compared with it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from joinfold.kernels.structures.operations import INSERT, REMOVE
+from joinfold.operators.batches import together
+from joinfold.operators.calendars.calendar import BEGINNING, END
+from joinfold.operators.calendars.emission import moves_of
+from joinfold.operators.calendars.position import Position
+from joinfold.operators.calendars.time import TimeCalendar
+from joinfold.operators.emitted import Emitted
+from joinfold.operators.entries import Entries, Ids, Integers, constant_entries
+from joinfold.operators.stages.fold import Fold
+from joinfold.operators.stages.intake import TimedIntake, ViewIntake
+from joinfold.operators.vocabulary import Vocabulary
+from joinfold.operators.windows.live import Live
+from joinfold.operators.windows.members import Members
+from joinfold.operators.windows.probing import IndexedWindow, Prober
+from joinfold.physical.choice import FoldChoice
+from joinfold.physical.columns import INSTANT
+from joinfold.physical.source import ViewOf
+from joinfold.physical.stage import Body
+from joinfold.physical.timing import ByWindowId, Timing
+
+
+@dataclass(slots=True)
+class Pairs:
+    """Combinations: the carried row of each input, how many there are of it, and when the first of its rows leaves."""
+
+    carried: dict[int, Ids]
+    counts: Integers
+    leaves: Integers
+
+    def take(self, rows: NDArray[np.bool_] | Integers) -> "Pairs":
+        """Some of them."""
+        carried = {place: ids[rows] for place, ids in self.carried.items()}
+        return Pairs(carried, self.counts[rows], self.leaves[rows])
+
+
+class MoveJoin(Fold):
+    """One bucket, which answers with combinations at every move."""
+
+    live: "PairLive"
+
+    def open_live(self, earlier: list[pa.RecordBatch]) -> "PairLive":
+        """Windows without totals."""
+        return PairLive(self.body, self.choice, self.timing, earlier)
+
+    def instants(self, until: int) -> Integers:
+        """Every instant at which a row of this bucket enters; result windows are the same in all buckets."""
+        if isinstance(self.timing.rule, ByWindowId):
+            return super().instants(until)
+        moves = moves_of(self.calendars, until)
+        entered = [np.empty(0, np.int64) if moves is None else moves]
+        for intake in self.intakes.values():
+            if isinstance(intake, ViewIntake):
+                entered.append(intake.cells.occupied)
+            elif isinstance(intake, TimedIntake) and isinstance(intake.calendar, TimeCalendar):
+                entered.append(intake.calendar.entry(intake.cells.occupied))
+        found = np.unique(np.concatenate(entered))
+        applied = self.position.applied
+        return found[(found > (BEGINNING if applied is None else applied)) & (found <= until)]
+
+    def rebuild(self, keep_labels: bool = False) -> None:
+        """Makes what is live from the entries; its combinations have gone out."""
+        super().rebuild(keep_labels)
+        self.live.windows.forget_found()
+
+    def resume(self, position: Position) -> None:
+        """Brings the windows to where they stood; their combinations have gone out."""
+        super().resume(position)
+        self.live.windows.forget_found()
+
+    @property
+    def touched(self) -> int:
+        """How many members the structures of the windows have looked at so far."""
+        return self.touched_before + self.live.windows.touched
+
+    def note(self, number: int, now: int) -> None:
+        """Notes the combinations of an instant or of a result window."""
+        self.live.windows.note(number, now)
+
+    def answer(self, to_the_end: bool = False) -> Emitted:
+        """Moves over all instants that the watermark has passed; numbers are those that have combinations."""
+        emitted = super().answer(to_the_end)
+        if emitted.placed is not None or emitted.rows is None:
+            return emitted
+        return Emitted(emitted.rows, np.unique(emitted.rows.column(INSTANT).to_numpy()).tolist())
+
+
+class PairLive(Live):
+    """The live windows of a plain join."""
+
+    windows: "Paired"  # type: ignore[assignment]
+
+    def __init__(self, body: Body, choice: FoldChoice, timing: Timing, earlier: list[pa.RecordBatch]) -> None:
+        self.timing = timing
+        super().__init__(body, choice, earlier=earlier)
+
+    def _windows(self, choice: FoldChoice, only_changed: bool, zone: str) -> "Paired":  # type: ignore[override]
+        return Paired(self.vocabulary, choice, self.timing)
+
+    def _noted(self) -> Iterator[pa.RecordBatch]:
+        yield from self.windows.take_noted()
+
+
+class Paired:
+    """The windows of all inputs, what was found since the last note and, by window ids, what is live of it."""
+
+    def __init__(self, vocabulary: Vocabulary, choice: FoldChoice, timing: Timing) -> None:
+        body, rule = vocabulary.body, timing.rule
+        self.vocabulary = vocabulary
+        self.by_number = isinstance(rule, ByWindowId)
+        repeats = isinstance(rule, ByWindowId) and rule.modulus is not None
+        self.shares = not self.by_number or (choice.shares and not body.is_open_ended and not repeats)
+        self.prober = Prober(choice.order, vocabulary, timing.zone)
+        self.windows = []
+        for place, spec in enumerate(body.inputs):
+            is_view = isinstance(spec.source, ViewOf)
+            members = Members(len(spec.keys), len(spec.integers), 0, 0, is_view, by_leave=False, is_queue=not is_view)
+            asked = self.prober.asked(place)
+            self.windows.append(IndexedWindow(spec, place, members, choice.indexes[place], asked))
+        self.found: list[Pairs] = []
+        self.notes: list[pa.RecordBatch] = []
+        if body.has_constant_row:
+            self._insert(len(body.inputs) - 1, constant_entries(body), np.array([END]))
+
+    @property
+    def given(self) -> int:
+        """How many ids its largest table of keys has given."""
+        return max(self.prober.given, *(window.members.given for window in self.windows))
+
+    @property
+    def has_drifted(self) -> bool:
+        """There are no sums."""
+        return False
+
+    @property
+    def live_entries(self) -> int:
+        """How many members the windows have."""
+        return sum(len(window.members) for window in self.windows)
+
+    @property
+    def bytes_held(self) -> int:
+        """The memory of windows and combinations."""
+        pairs = sum(own.counts.nbytes + own.leaves.nbytes for own in self.found)
+        return pairs + sum(window.bytes_held for window in self.windows)
+
+    @property
+    def touched(self) -> int:
+        """How many members all structures have looked at."""
+        return sum(window.touched for window in self.windows)
+
+    def expect(self, place: int, entries: Entries) -> None:
+        """Nothing has to be prepared for entries that will enter."""
+
+    def enter(self, place: int, entries: Entries, leaves: Integers, now: int) -> None:
+        """Entries enter their window; they meet all that are in the others."""
+        if self.shares:
+            self.found += self._met(place, entries, leaves)
+        self._insert(place, entries, leaves)
+
+    def leave(self, place: int, entries: Entries, now: int) -> None:
+        """Entries leave their window."""
+        window = self.windows[place]
+        window.change(REMOVE, window.members.leave(entries), self.prober.keys, self.vocabulary)
+
+    def expire(self, now: int) -> None:
+        """Nothing is held of what has left."""
+
+    def forget_found(self) -> None:
+        """What was found has gone out already; by window ids it goes out with every window."""
+        if not self.by_number:
+            self.found = []
+
+    def note(self, number: int, now: int) -> None:
+        """Notes what was found since the last time or, by window ids, all that is in the windows."""
+        if not self.shares:
+            entries = self.windows[0].members.entries
+            self.found = self._met(0, entries, np.full(len(entries), END)) if len(entries) else []
+        elif self.by_number and self.found:
+            pairs = _together(self.found)
+            self.found = [pairs.take(pairs.leaves > now)]
+        for pairs in self.found:
+            rows = np.repeat(np.arange(len(pairs.counts)), pairs.counts)
+            columns = {INSTANT: pa.array(np.full(len(rows), number, np.int64))}
+            for place, ids in pairs.carried.items():
+                columns |= self.vocabulary.carried_columns(place, ids[rows])
+            self.notes.append(pa.RecordBatch.from_pydict(columns))
+        if not self.by_number:
+            self.found = []
+
+    def take_noted(self) -> list[pa.RecordBatch]:
+        """What was noted since the last time."""
+        notes, self.notes = self.notes, []
+        return [together(notes)] if notes else []
+
+    def _met(self, place: int, entries: Entries, leaves: Integers) -> list[Pairs]:
+        found = []
+        for chunk in self.prober.combinations(place, self.prober.start(place, entries), self.windows):
+            counts, until = entries.payload.ints[chunk.delta, 0], leaves[chunk.delta]
+            for other, slots in chunk.slots.items():
+                members = self.windows[other].members
+                counts = counts * members.payload.ints[slots, 0]
+                until = np.minimum(until, members.leaves[slots])
+            found.append(Pairs(dict(chunk.carried), counts, until))
+        return found
+
+    def _insert(self, place: int, entries: Entries, leaves: Integers) -> None:
+        window = self.windows[place]
+        window.change(INSERT, window.members.enter(entries, leaves), self.prober.keys, self.vocabulary)
+
+
+def _together(many: list[Pairs]) -> Pairs:
+    places = many[0].carried
+    carried = {place: np.concatenate([pairs.carried[place] for pairs in many]) for place in places}
+    counts, leaves = (np.concatenate([getattr(pairs, name) for pairs in many]) for name in ("counts", "leaves"))
+    return Pairs(carried, counts, leaves)

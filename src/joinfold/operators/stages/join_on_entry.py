@@ -1,0 +1,185 @@
+"""Plain joins: each combination once, as soon as it exists.
+
+A row is in its window for one interval of time, its *stay*. Rows combine if their stays have an instant in common, and
+the combination's instant is the first of them: the latest of the entries. That needs no watermark, so combinations go
+out with the micro-batch that brings their last row. The watermark says which rows can be forgotten: rows to come enter
+after it, so whatever has left by then meets nobody any more.
+
+    a      [-------)
+    b          [---------)           a and b: at b's entry
+    c                 [------)       b and c: at c's entry; a and c never meet
+    W          ^                     from here on, what is not known yet enters later
+"""
+
+import numpy as np
+import pyarrow as pa
+
+from joinfold.kernels.structures.operations import INSERT, REMOVE
+from joinfold.operators.batches import together
+from joinfold.operators.calendars.calendar import NEVER
+from joinfold.operators.calendars.time import TimeCalendar
+from joinfold.operators.emitted import NOTHING_EMITTED, Emitted
+from joinfold.operators.entries import Entries, Integers, constant_entries
+from joinfold.operators.labels import GapUsedUp
+from joinfold.operators.stages.bucket import Accepted, Bucket
+from joinfold.operators.vocabulary import Vocabulary
+from joinfold.operators.windows.live import MANY
+from joinfold.operators.windows.members import Members
+from joinfold.operators.windows.probing import Bound, IndexedWindow, Prober
+from joinfold.physical.choice import FoldChoice
+from joinfold.physical.columns import INSTANT
+from joinfold.physical.stage import JoinOnEntry
+from joinfold.physical.stored import EntriesOf, Stored
+from joinfold.physical.timing import Timing
+
+
+class EntryJoin(Bucket):
+    """One bucket of a plain join; its inputs are the streams in their order."""
+
+    def __init__(self, stage: JoinOnEntry, timing: Timing, number: int, choice: FoldChoice) -> None:
+        super().__init__(stage, timing, number, choice)
+        self.body = stage.body
+        self.fresh: Accepted = []
+        self._open()
+
+    def _calendar(self, place: int) -> TimeCalendar:
+        calendar = self.calendars[place]
+        assert isinstance(calendar, TimeCalendar)
+        return calendar
+
+    def _open(self) -> None:
+        self.vocabulary = Vocabulary(self.body, by_class=True)
+        self.prober = Prober(self.choice.order, self.vocabulary, self.timing.zone)
+        self.windows = []
+        for place, spec in enumerate(self.inputs):
+            members = Members(len(spec.keys), len(spec.integers), 0, 0, merged=False, by_leave=False)
+            index = self.choice.indexes[place]
+            self.windows.append(IndexedWindow(spec, place, members, index, self.prober.asked(place)))
+        self.leaving: list[list[tuple[Integers, Integers]]] = [[] for _ in self.inputs]
+        if self.body.has_constant_row:
+            self._insert(1, constant_entries(self.body), np.array([NEVER]))
+
+    @property
+    def entries_held(self) -> int:
+        """How many entries the windows hold."""
+        return sum(len(window.members) for window in self.windows)
+
+    @property
+    def cells_held(self) -> int:
+        """How many leaving times there are, one for each entry."""
+        return sum(len(leaves) for batches in self.leaving for leaves, _ in batches)
+
+    @property
+    def bytes_held(self) -> int:
+        """The memory of the windows."""
+        return sum(window.bytes_held for window in self.windows)
+
+    @property
+    def touched(self) -> int:
+        """How many members the structures of the windows have looked at so far."""
+        return self.touched_before + sum(window.touched for window in self.windows)
+
+    def receive(self, stored: Stored, batch: pa.RecordBatch) -> None:
+        """New entries wait for the answer."""
+        self.fresh.append((stored, batch))
+
+    def add(self, stored: Stored, batch: pa.RecordBatch) -> None:
+        """Entries of the state have met each other already."""
+        place = self._place(stored)
+        entries = self._read(place, batch)
+        self._insert(place, entries, self._calendar(place).leave_at(entries.cells))
+
+    def answer(self, to_the_end: bool = False) -> Emitted:
+        """The combinations of new entries with each other and with all that were there."""
+        parts = []
+        for stored, batch in self.fresh:
+            place = self._place(stored)
+            entries = self._read(place, batch)
+            parts += self._meet(place, entries)
+            self._insert(place, entries, self._calendar(place).leave_at(entries.cells))
+        self.fresh = []
+        self.position.answered = self.watermark
+        self._forget()
+        if max(self.vocabulary.given, self.prober.given) > max(MANY, 4 * self.entries_held):
+            self._rebuild()
+        if not parts:
+            return NOTHING_EMITTED
+        rows = together(parts)
+        return Emitted(rows, np.unique(rows.column(INSTANT).to_numpy()).tolist())
+
+    def is_done(self, stored: Stored, last_cell: int) -> bool:
+        """Whether entries up to this cell meet nobody any more: what will come is at least 1 µs after the watermark."""
+        answered, leave = self.position.answered, self._calendar(self._place(stored)).leave_at(last_cell)
+        return answered is not None and leave <= answered + 1
+
+    def _place(self, stored: Stored) -> int:
+        assert isinstance(stored, EntriesOf)
+        return self.place_of(stored.input)
+
+    def _meet(self, place: int, entries: Entries) -> list[pa.RecordBatch]:
+        found = []
+        for chunk in self.prober.combinations(place, self.prober.start(place, entries), self.windows):
+            entered, left = [], []
+            counts = np.ones(len(chunk.delta), np.int64)
+            for other, window in enumerate(self.windows):
+                if other == place:
+                    cells, count = entries.cells[chunk.delta], entries.payload.ints[chunk.delta, 0]
+                else:
+                    slots = chunk.slots[other]
+                    cells, count = window.members.cells[slots], window.members.payload.ints[slots, 0]
+                counts = counts * count
+                if other < self.timing.streams:
+                    entered.append(self._calendar(other).entry(cells))
+                    left.append(self._calendar(other).leave_at(cells))
+            instant = np.maximum.reduce(entered)
+            meets = np.flatnonzero(instant < np.minimum.reduce(left))
+            rows = np.repeat(meets, counts[meets])
+            if len(rows):
+                found.append(self._shown(instant[rows], chunk.take(rows)))
+        return found
+
+    def _shown(self, instant: Integers, chunk: Bound) -> pa.RecordBatch:
+        columns = {INSTANT: pa.array(instant)}
+        for place, carried in chunk.carried.items():
+            columns |= self.vocabulary.carried_columns(place, carried)
+        return pa.RecordBatch.from_pydict(columns)
+
+    def _insert(self, place: int, entries: Entries, leaves: Integers) -> None:
+        window = self.windows[place]
+        slots = window.members.enter(entries, leaves)
+        window.change(INSERT, slots, self.prober.keys, self.vocabulary)
+        order = np.argsort(leaves, kind="stable")
+        self.leaving[place].append((leaves[order], slots[order]))
+
+    def _forget(self) -> None:
+        """Drops what has left; each batch of entries has its own in the order of leaving."""
+        if self.position.answered is None:
+            return
+        for place, window in enumerate(self.windows):
+            held, gone = [], []
+            for leaves, slots in self.leaving[place]:
+                left = int(np.searchsorted(leaves, self.position.answered + 1, "right"))
+                gone.append(slots[:left])
+                if left < len(leaves):
+                    held.append((leaves[left:], slots[left:]))
+            self.leaving[place] = held
+            if gone and any(map(len, gone)):
+                slots = np.concatenate(gone)
+                window.members.drop(slots)
+                window.change(REMOVE, slots, self.prober.keys, self.vocabulary)
+
+    def _read(self, place: int, batch: pa.RecordBatch) -> Entries:
+        try:
+            return self.vocabulary.entries_of(place, batch)
+        except GapUsedUp:
+            self._rebuild()
+            return self.vocabulary.entries_of(place, batch)
+
+    def _rebuild(self) -> None:
+        """Makes ids and windows from the entries that are there."""
+        old, held = self.vocabulary, [window.members.entries for window in self.windows]
+        self.touched_before = self.touched
+        self._open()
+        for place, entries in enumerate(held[: self.timing.streams]):
+            for own in self.vocabulary.adopt(old, place, [entries]):
+                self._insert(place, own, self._calendar(place).leave_at(own.cells))

@@ -1,0 +1,132 @@
+"""What a bucket has seen of all streams lately: about the rows of one window, from the headers of all micro-batches.
+
+    time       ├──────┼───┼────┼──┼──┼─┤      a part for each micro-batch; older neighbours are put together
+                  ├────────────────────┤      a window: parts before it are forgotten
+
+Every bucket gets all headers, so all of them know the same. It is in memory only: after a restart it begins anew.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import reduce
+from math import expm1
+from typing import assert_never
+
+from joinfold.kernels.sketch import BINS, distinct
+from joinfold.operators.packing.glimpse import Glimpse
+from joinfold.physical.measured import StreamFigures
+from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
+
+MOST_PARTS = 32
+SECOND_US = 1_000_000
+
+Seen = tuple[int, int, int, Glimpse | None]  # stream, rows, largest time and glimpse of a batch
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some micro-batches of a stream: rows, the time by which they moved its largest time on, and what was seen."""
+
+    rows: int
+    covered_us: int
+    largest_us: int
+    seen: Glimpse | None
+
+    def together(self, later: "Part") -> "Part":
+        """This part and one that came after it."""
+        glimpses = [glimpse for glimpse in (self.seen, later.seen) if glimpse is not None]
+        seen = glimpses[0].together(glimpses[1]) if len(glimpses) == 2 else next(iter(glimpses), None)
+        largest_us = max(self.largest_us, later.largest_us)
+        return Part(self.rows + later.rows, self.covered_us + later.covered_us, largest_us, seen)
+
+
+class Observed:
+    """The parts of each stream, the oldest first."""
+
+    def __init__(self, windows: tuple[Window, ...]) -> None:
+        self.windows = windows
+        self.parts: list[list[Part]] = [[] for _ in windows]
+        self.batches = [0] * len(windows)
+
+    def see(self, batches: Iterable[Seen]) -> None:
+        """Takes in the headers of a micro-batch."""
+        new: dict[int, Part] = {}
+        for stream, rows, largest_us, glimpse in batches:
+            part = Part(rows, 0, largest_us, glimpse)
+            new[stream] = new[stream].together(part) if stream in new else part
+        for stream, part in new.items():
+            parts = self.parts[stream]
+            self.batches[stream] += 1
+            if parts:
+                largest_us = max(part.largest_us, parts[-1].largest_us)
+                part = replace(part, covered_us=largest_us - parts[-1].largest_us, largest_us=largest_us)
+            else:  # nobody knows what time the first rows cover
+                part = replace(part, rows=0)
+            parts.append(part)
+            while len(parts) > 1 and self._is_full(stream, parts[1:]):
+                del parts[0]
+            if len(parts) > MOST_PARTS:
+                self.parts[stream] = _halved(parts)
+
+    def figures(self, stream: int) -> StreamFigures | None:
+        """What is known of a stream; None before its second micro-batch, and while no batch was looked at."""
+        if self.batches[stream] < 2:
+            return None
+        lately = reduce(Part.together, self.parts[stream])
+        seen, covered_us = lately.seen, lately.covered_us
+        if seen is None or not covered_us:
+            return None
+        entries = seen.entries * max(lately.rows / max(seen.read, 1), 1.0)  # of all batches, also those not looked at
+        keys, groups, identities = (_in_all(distinct(sketch), seen.looked, entries) for sketch in seen.sketches)
+        by_chance = 1 / BINS
+        alike = (seen.alike / seen.compared - by_chance) / (1 - by_chance) if seen.compared else 0.0
+        return StreamFigures(
+            rate=lately.rows * SECOND_US / covered_us * (seen.rows / max(seen.read, 1)),
+            passes=seen.passing / seen.rows,
+            keys=keys,
+            groups=groups,
+            entries=identities,
+            skew=min(max(keys * alike, 1.0), keys),
+            disorder=seen.disordered / seen.timed,
+        )
+
+    def _is_full(self, stream: int, parts: list[Part]) -> bool:
+        """Whether parts cover a window; nothing does where a window never ends."""
+        window = self.windows[stream]
+        match window:
+            case Sliding() | Continuous() | RangeByRows():
+                return sum(part.covered_us for part in parts) >= window.size_us
+            case Rows():
+                return sum(part.rows for part in parts) >= window.size
+            case Landmark() | PartitionedRows():
+                return False
+            case _:
+                assert_never(window)
+
+
+def _halved(parts: list[Part]) -> list[Part]:
+    """The parts, neighbours put together, but for the last if it is left over."""
+    found = [first.together(second) for first, second in zip(parts[::2], parts[1::2], strict=False)]
+    return found + parts[len(found) * 2 :]
+
+
+def _in_all(seen: float, looked: int, entries: float) -> float:
+    """How many different values all entries have, from those of the ones looked at, if all values are equally likely.
+
+    Of D values, n entries have D(1 − exp(−n/D)) different ones. D is found by halving. Where nearly all that were
+    looked at are different there is no telling, and all entries are taken to be.
+    """
+    seen = min(max(seen, 1.0), max(looked, 1))
+    if looked >= entries:
+        return seen
+    if seen >= 0.95 * looked:
+        return max(seen, entries)
+    low, high = seen, 1e12
+    while high / low > 1.001:
+        middle = (low * high) ** 0.5
+        low, high = (middle, high) if _expected(middle, looked) < seen else (low, middle)
+    return max(_expected(low, entries), seen)
+
+
+def _expected(values: float, entries: float) -> float:
+    return -values * expm1(-entries / values)

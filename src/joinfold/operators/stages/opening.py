@@ -1,0 +1,41 @@
+"""The bucket of each kind of stage."""
+
+from typing import assert_never
+
+from joinfold.operators.stages.arrivals import ArrivalFold
+from joinfold.operators.stages.bucket import Bucket
+from joinfold.operators.stages.fold import Fold
+from joinfold.operators.stages.join_at_moves import MoveJoin
+from joinfold.operators.stages.join_on_entry import EntryJoin
+from joinfold.operators.stages.last_rows import LastRows
+from joinfold.operators.stages.number_rows import RowNumbers
+from joinfold.physical.choice import FoldChoice
+from joinfold.physical.stage import (
+    FoldAtArrivals,
+    FoldAtInstants,
+    JoinAtMoves,
+    JoinOnEntry,
+    LastRowsPerKey,
+    NumberRows,
+    StatefulStage,
+)
+from joinfold.physical.timing import Timing
+
+
+def open_bucket(stage: StatefulStage, timing: Timing, number: int, choice: FoldChoice) -> Bucket:
+    """A bucket before its first row."""
+    match stage:
+        case NumberRows():
+            return RowNumbers(stage, timing, number)
+        case LastRowsPerKey():
+            return LastRows(stage, timing, number)
+        case FoldAtInstants():
+            return Fold(stage, timing, number, choice)
+        case FoldAtArrivals():
+            return ArrivalFold(stage, timing, number, choice)
+        case JoinOnEntry():
+            return EntryJoin(stage, timing, number, choice)
+        case JoinAtMoves():
+            return MoveJoin(stage, timing, number, choice)
+        case _:
+            assert_never(stage)

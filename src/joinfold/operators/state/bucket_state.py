@@ -1,0 +1,71 @@
+"""A bucket and its durable state: its *position*, a small blob, and its entries in chunks, in one map.
+
+Spark takes long to open a state variable, in every task, so there is one. What is made from the state can be kept
+between micro-batches under the token that is stored with it: where the tokens differ, after a failure or on another
+machine, the bucket is opened from the state.
+
+Any map will do: Spark's, or a dict in a test.
+"""
+
+import uuid
+from typing import Any
+
+from joinfold.errors import EvaluationError
+from joinfold.operators.calendars.position import Position
+from joinfold.operators.codec import decode, encode
+from joinfold.operators.packing.routing import NO_ROWS
+from joinfold.operators.stages.bucket import Bucket
+from joinfold.operators.stages.opening import open_bucket
+from joinfold.operators.state.chunks import Chunks, Store
+from joinfold.operators.state.schema import identity_facts, refuse_others, stored_columns
+from joinfold.physical.choice import FoldChoice
+from joinfold.physical.plan import Pipeline
+from joinfold.physical.stored import stored_name
+
+POSITION = (-1,)  # the numbers of chunks begin with 0
+
+
+class BucketState:
+    """The state of one bucket of a stage in a store."""
+
+    def __init__(self, store: Store, pipeline: Pipeline, number: int, bucket: int, buckets: int) -> None:
+        self.store = store
+        self.pipeline = pipeline
+        self.stage = pipeline.stages[number]
+        self.bucket = bucket
+        self.identity = identity_facts(pipeline, number, buckets)
+        stored = store.getValue(POSITION)
+        self.facts: dict[str, Any] | None = None if stored is None else decode(bytes(stored[0]))[1]
+        if self.facts is not None:
+            refuse_others(self.facts["identity"], self.identity)
+        self.chunks = Chunks(store, self.facts)
+
+    @property
+    def token(self) -> str | None:
+        """The token of the stored position; None before the first."""
+        return None if self.facts is None else self.facts["token"]
+
+    def open(self, choice: FoldChoice) -> Bucket:
+        """The bucket as the state has it."""
+        timing = self.pipeline.timing
+        bucket = open_bucket(self.stage, timing, self.bucket, choice)
+        if self.facts is None:
+            return bucket
+        orders = {name: self.pipeline.input_of(stream).order for stream, name in enumerate(timing.names)}
+        for stored, batch in self.chunks.read():
+            wanted = stored_columns(self.stage, stored, orders)
+            missing = None if wanted is None else [name for name in wanted if name not in batch.schema.names]
+            if wanted is None or missing:
+                what = f"{stored_name(stored)}: {', '.join(missing or ['all of it'])}"
+                raise EvaluationError(f"the state does not fit this plan: {what}", "the checkpoint cannot be used.")
+            bucket.add(stored, batch.select(list(wanted)))
+        bucket.resume(Position.from_facts(self.facts["position"], timing.names))
+        return bucket
+
+    def save(self, bucket: Bucket) -> str:
+        """Stores the position of a bucket, whose entries were added to the chunks; gives back a new token."""
+        position = bucket.position.facts(self.pipeline.timing.names)
+        token = uuid.uuid4().hex
+        self.facts = {"token": token, "identity": self.identity, "position": position, **self.chunks.facts()}
+        self.store.updateValue(POSITION, (encode(NO_ROWS, self.facts),))
+        return token

@@ -1,0 +1,187 @@
+"""The entries of a bucket in the state store, in few blobs, however many micro-batches brought them.
+
+Entries lie in *chunks* of a size that the store moves well, and chunks in *runs*. What a micro-batch brings of an input
+is a fresh run. When an input has eight of them they become one, together with older runs that are not much longer:
+
+    before   ■■■■■■■■■■ ■■■ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪        the last eight are fresh
+    after    ■■■■■■■■■■ ■■■■■■■■■■■                 ■■■ was less than twice as long as they together
+    or       ■■■■■■■■■■ ■■■                         where most of the entries could be added up
+
+So runs get shorter from old to new, there are few of them, and an entry is written again only a few times. Long runs
+are left alone where that would save nothing, since each is of another time. Chunks of which every cell has left are
+deleted.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import astuple, dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from joinfold.errors import EvaluationError
+from joinfold.operators.batches import by_cell, in_cell_order
+from joinfold.operators.codec import decode, encode
+from joinfold.operators.stages.bucket import Accepted, Bucket
+from joinfold.physical.columns import CELL
+from joinfold.physical.stage import FoldAtArrivals
+from joinfold.physical.stored import Stored, stored_kind, stored_name
+
+ENTRIES_PER_CHUNK = 65_536
+FRESH_RUNS = 8
+LONGER = 2  # how much longer an older run may be that fresh ones are merged with
+OVERLAP = 1.5  # of the cells of runs, from which on adding up may save much
+
+
+class Store(Protocol):
+    """The map in Spark's state that chunks lie in."""
+
+    def getValue(self, key: Any) -> Any:  # noqa: N802
+        """The value of a key, or None."""
+
+    def updateValue(self, key: Any, value: Any) -> None:  # noqa: N802
+        """Sets the value of a key."""
+
+    def removeKey(self, key: Any) -> None:  # noqa: N802
+        """Removes a key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A blob of entries, in order of their cells."""
+
+    number: int
+    last_cell: int
+    entries: int
+    size_bytes: int
+
+
+@dataclass(slots=True)
+class Run:
+    """Chunks of one kind, in order of their cells."""
+
+    stored: Stored
+    is_fresh: bool
+    first_cell: int
+    chunks: list[Chunk]
+
+    @property
+    def entries(self) -> int:
+        """How many there are."""
+        return sum(chunk.entries for chunk in self.chunks)
+
+    def cells(self, alike_before: int) -> range:
+        """From the first to the last cell; those before a cell are alike and count as one."""
+        first, last = (max(cell, alike_before - 1) for cell in (self.first_cell, self.chunks[-1].last_cell))
+        return range(first, last + 1)
+
+
+class Chunks:
+    """The runs of a bucket, oldest first, and the store that has their chunks."""
+
+    def __init__(self, store: Store, facts: dict[str, Any] | None = None) -> None:
+        self.store = store
+        self.next_number: int = facts["next"] if facts else 0
+        self.runs = [
+            Run(stored_kind(name), is_fresh, first_cell, [Chunk(*chunk) for chunk in chunks])
+            for name, is_fresh, first_cell, chunks in (facts["runs"] if facts else ())
+        ]
+
+    def facts(self) -> dict[str, Any]:
+        """What has to be remembered to find the chunks again."""
+        runs = [
+            [stored_name(run.stored), run.is_fresh, run.first_cell, [list(astuple(chunk)) for chunk in run.chunks]]
+            for run in self.runs
+        ]
+        return {"next": self.next_number, "runs": runs}
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of all chunks."""
+        return sum(chunk.size_bytes for run in self.runs for chunk in run.chunks)
+
+    def read(self) -> Iterator[tuple[Stored, pa.RecordBatch]]:
+        """All that is stored, with its kind."""
+        for run in self.runs:
+            for chunk in run.chunks:
+                yield run.stored, self._read(chunk)
+
+    def add(self, accepted: Accepted) -> None:
+        """A fresh run for each input that has new entries."""
+        for stored, entries in by_cell(accepted):
+            self.runs.append(self._written(stored, entries, is_fresh=True))
+
+    def forget(self, is_done: Callable[[Stored, int], bool]) -> None:
+        """Deletes the chunks of which every cell has left its window."""
+        for run in self.runs:
+            live = [chunk for chunk in run.chunks if not is_done(run.stored, chunk.last_cell)]
+            self._remove(chunk for chunk in run.chunks if chunk not in live)
+            run.chunks = live
+        self.runs = [run for run in self.runs if run.chunks]
+
+    def merge(self, bucket: Bucket) -> None:
+        """Merges the fresh runs of each input that has many."""
+        for stored in dict.fromkeys(run.stored for run in self.runs):
+            own = [run for run in self.runs if run.stored == stored]
+            fresh = [run for run in own if run.is_fresh]
+            if len(fresh) < FRESH_RUNS:
+                continue
+            if not _is_worthwhile(fresh, bucket):
+                for run in fresh:
+                    run.is_fresh = False
+                continue
+            chosen = fresh
+            for older in reversed(own[: -len(fresh)]):
+                if older.entries > LONGER * sum(run.entries for run in chosen):
+                    break
+                if not _is_worthwhile([older, *chosen], bucket):
+                    break
+                chosen = [older, *chosen]
+            self._merge(chosen, bucket)
+
+    def _merge(self, chosen: list[Run], bucket: Bucket) -> None:
+        """One run in the place of several; what has left its window is dropped on the way."""
+        stored, chunks = chosen[0].stored, [chunk for run in chosen for chunk in run.chunks]
+        entries = in_cell_order([self._read(chunk) for chunk in chunks])
+        cells = entries.column(CELL)
+        gone = bisect_left(range(len(cells)), True, key=lambda at: not bucket.is_done(stored, cells[at].as_py()))
+        are_all = all(run in chosen for run in self.runs if run.stored == stored)
+        merged = bucket.compacted(stored, entries.slice(gone), are_all)
+        self._remove(chunks)
+        self.runs = [run for run in self.runs if run not in chosen]
+        if merged.num_rows:
+            self.runs.append(self._written(stored, in_cell_order([merged]), is_fresh=False))
+
+    def _written(self, stored: Stored, entries: pa.RecordBatch, is_fresh: bool) -> Run:
+        """Stores entries in chunks."""
+        chunks = []
+        cells = entries.column(CELL)
+        for start in range(0, entries.num_rows, ENTRIES_PER_CHUNK):
+            part = entries.slice(start, ENTRIES_PER_CHUNK)
+            blob = encode(part)
+            self.store.updateValue((self.next_number,), (blob,))
+            last_cell = cells[start + part.num_rows - 1].as_py()
+            chunks.append(Chunk(self.next_number, last_cell, part.num_rows, len(blob)))
+            self.next_number += 1
+        return Run(stored, is_fresh, cells[0].as_py(), chunks)
+
+    def _read(self, chunk: Chunk) -> pa.RecordBatch:
+        blob = self.store.getValue((chunk.number,))
+        if blob is None:
+            raise EvaluationError(f"chunk {chunk.number} of the state is missing", "the checkpoint cannot be used.")
+        return decode(bytes(blob[0]))[0]
+
+    def _remove(self, chunks: Iterable[Chunk]) -> None:
+        for chunk in chunks:
+            self.store.removeKey((chunk.number,))
+
+
+def _is_worthwhile(runs: list[Run], bucket: Bucket) -> bool:
+    """Whether runs are short, or of cells that lie on each other, so that entries can be added up."""
+    if sum(run.entries for run in runs) <= ENTRIES_PER_CHUNK:
+        return True
+    if isinstance(bucket.stage, FoldAtArrivals):
+        return False
+    cells = [run.cells(bucket.alike_before(run.stored)) for run in runs]
+    spanned = max(own.stop for own in cells) - min(own.start for own in cells)
+    return sum(own.stop - own.start for own in cells) >= OVERLAP * spanned

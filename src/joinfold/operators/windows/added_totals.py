@@ -1,0 +1,64 @@
+"""Totals to which what combinations come to is added, and from which it is taken."""
+
+import numpy as np
+
+from joinfold.kernels import double_double as dd
+from joinfold.kernels.grouping import group_rows, sum_ints
+from joinfold.operators.entries import Integers, Payload
+from joinfold.operators.windows.group_totals import GroupTotals
+from joinfold.operators.windows.pair_values import EXACT, PairValues, summed_reals, too_many
+from joinfold.physical.stage import Body
+
+
+class AddedTotals(GroupTotals):
+    """Totals with a column for every product."""
+
+    def __init__(self, body: Body, only_changed: bool) -> None:
+        super().__init__(body, only_changed, 1)
+        self.clear()
+
+    def clear(self) -> None:
+        """Nothing is in any group."""
+        kernel = type(self.totals)
+        groups = 1 if self.body.is_global else 0
+        self.totals = kernel(len(self.products), len(self.body.real_products), groups)
+
+    def add(self, values: PairValues, sign: int) -> None:
+        """Adds rows to the totals of their groups, or takes them away."""
+        if not len(values):
+            return
+        summed = by_group(values, values.group[None, :])
+        totals, groups, payload, drift = self.totals, summed.group, summed.payload, summed.payload.sizes()
+        totals.cover(int(groups.max()) + 1)
+        totals.touched[groups] = 1
+        before, moved = totals.ints[groups], sign * payload.ints
+        after = before + moved
+        if ((before ^ after) & (moved ^ after) < 0).any():  # equal signs gave another one: it has wrapped around
+            raise too_many()
+        totals.ints[groups] = after
+        for hi in range(0, payload.reals.shape[1], 2):
+            held = (totals.dds[groups, hi], totals.dds[groups, hi + 1])
+            with np.errstate(all="ignore"):
+                high, low = dd.add(held, (sign * payload.reals[:, hi], sign * payload.reals[:, hi + 1]))
+                totals.dds[groups, hi], totals.dds[groups, hi + 1] = high, low
+                totals.wear[groups, hi] += sign * drift[:, hi]
+                totals.wear[groups, hi + 1] += np.abs(totals.wear[groups, hi]) + drift[:, hi + 1]
+            if hi // 2 in self.exact and np.abs(high).max() >= EXACT:
+                raise too_many()
+
+
+def by_group(values: PairValues, codes: Integers) -> PairValues:
+    """Rows with equal codes, int64[columns, rows], together; their extremes are left away."""
+    number, first = group_rows(codes)
+    count, payload, drift = len(first), values.payload, values.payload.sizes()
+    integers = [sum_ints(number, count, np.ascontiguousarray(column)) for column in payload.ints.T]
+    summed = Payload(
+        np.stack(integers, axis=1),
+        summed_reals(number, count, payload.reals),
+        np.stack([np.bincount(number, column, count) for column in drift.T], axis=1)
+        if drift.shape[1]
+        else np.zeros((count, 0)),
+        np.zeros((count, 0), np.int64),
+        np.zeros((count, 0), np.bool_),
+    )
+    return PairValues(values.group[first], values.leaves[first], summed)

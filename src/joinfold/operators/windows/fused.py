@@ -1,0 +1,286 @@
+"""IC over hashed aggregation sets of all inputs, as one compiled step: the plan that most queries run.
+
+An entry that enters or leaves is multiplied with the payloads of the other input's (key, group) slots as they are
+found: nothing is kept of the combinations. With more inputs it is multiplied with all but one of them first, which have
+one slot for a key unless they are grouped: an entry costs what the inputs are and the groups that it touches, whatever
+the number of combinations. Extremes of two inputs are charged until their first member leaves (TC). Sets of two inputs
+may be tables (see ``kernels.aggregation_table``): which of them are is looked at anew at every instant.
+
+Most products need not be computed. A column that has been zero so far (the upper limbs of small numbers, counts of
+NaN) makes its products zero; one that has equalled the count so far (the number of non-NULLs where there are no NULLs)
+makes them equal to those of the count. Such a product is *idle*. When a column changes its ways, its products wake up
+with the totals that they would have had: zero, or those of the count.
+"""
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joinfold.errors import EvaluationError
+from joinfold.kernels import aggregation_table
+from joinfold.kernels import products as kernel
+from joinfold.kernels.aggregation_set import AggregationSet
+from joinfold.kernels.aggregation_table import Aggregated, AggregationTable, laid_out
+from joinfold.kernels.compiling import count_of_ids, readable
+from joinfold.operators.calendars.calendar import BEGINNING, END
+from joinfold.operators.entries import Entries
+from joinfold.operators.windows.group_totals import GroupTotals, Product
+from joinfold.operators.windows.multiplying import multiplied
+from joinfold.operators.windows.stairs import ExtremeStairs
+from joinfold.physical.stage import Body
+
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+WHOLE = 2**63 - 1
+EXACT = 2.0**100
+
+
+class Fused:
+    """All windows as aggregation sets, some of which are tables, and what their combinations come to."""
+
+    def __init__(self, body: Body, only_changed: bool) -> None:
+        self.body = body
+        self.sets: list[Aggregated] = [AggregationSet(spec.integer_columns, len(spec.reals)) for spec in body.inputs]
+        self.totals = FusedTotals(body, only_changed)
+        self.has_tables = (
+            len(body.inputs) == 2 and not (body.has_constant_row or body.real_products) and len(self.totals.grouped) < 2
+        )
+        self.known = [(0, 0)] * len(body.inputs)  # how many keys and groups the entries of each have
+        self.stairs = [ExtremeStairs(extreme) for extreme in body.extremes]
+        if body.has_constant_row:
+            self._add_constant_row()
+
+    @property
+    def has_drifted(self) -> bool:
+        """Whether a floating sum has become small against what has gone through it."""
+        return self.totals.has_drifted
+
+    @property
+    def live_entries(self) -> int:
+        """How many (key, group) have rows."""
+        return sum(side.live_entries for side in self.sets)
+
+    @property
+    def bytes_held(self) -> int:
+        """The memory of all arrays."""
+        held = sum(side.bytes_held for side in self.sets) + sum(stairs.bytes_held for stairs in self.stairs)
+        return held + self.totals.totals.bytes_held
+
+    def expect(self, place: int, entries: Entries) -> None:
+        """Products wake up that these entries will need, and tables get places for them."""
+        self.totals.watch(place, entries.payload.ints)
+        if self.has_tables:
+            keys, groups = self.known[place]
+            keys = max(keys, count_of_ids(readable(entries.key, np.int32)))
+            groups = max(groups, count_of_ids(readable(entries.group, np.int32)))
+            self.known[place] = keys, groups
+            self.sets[place] = laid_out(self.sets[place], keys, groups)
+
+    def enter(self, place: int, entries: Entries, leaves: Integers, now: int) -> None:
+        """Entries enter their window, where each stays until it leaves."""
+        self._apply(place, entries, 1)
+        mode, pairs = self.totals.mode([place], 1 - place), self.totals.table
+        for number, stairs in enumerate(self.stairs):
+            if stairs.extreme.place == place:
+                has = entries.payload.has[:, number]
+                codes = entries.payload.codes[has, number]
+                stairs.enter_values(entries.key[has], entries.group[has], leaves[has], codes, mode, pairs, now)
+            else:
+                there = entries.payload.ints[:, stairs.extreme.partners[place]] > 0
+                stairs.enter_partners(entries.key[there], entries.group[there], leaves[there], mode, pairs, now)
+
+    def leave(self, place: int, entries: Entries, now: int) -> None:
+        """Entries leave their window; their extremes have gone by themselves."""
+        self._apply(place, entries, -1)
+
+    @property
+    def given(self) -> int:
+        """How many combinations of groups have an id; all others are those of the vocabulary."""
+        return self.totals.given
+
+    def settle(self, now: int) -> None:
+        """The totals are where they are; sets lie as it is best for what they hold now."""
+        if self.has_tables:
+            self.sets = [laid_out(held, *known) for held, known in zip(self.sets, self.known, strict=True)]
+
+    def heads(self, now: int) -> list[tuple[Integers, Flags]]:
+        """For each extreme the codes of all groups as they stand, and where there is one."""
+        self._refuse_wrapped()
+        return [stairs.heads(now) for stairs in self.stairs]
+
+    def expire(self, now: int) -> None:
+        """Forgets extremes that have left."""
+        for stairs in self.stairs:
+            stairs.expire(now)
+
+    def _apply(self, place: int, entries: Entries, sign: int) -> None:
+        self.totals.add(place, entries, sign, self.sets)
+        self.sets[place].update(entries.key, entries.group, entries.payload.ints, entries.payload.reals, sign)
+
+    def _add_constant_row(self) -> None:
+        ones = np.ones((1, len(self.body.inputs[1].integers)), np.int64)
+        assert not self.body.inputs[1].reals
+        nothing = np.zeros(1, np.int32)
+        self.sets[1].update(nothing, nothing, ones, np.zeros((1, 0)), 1)
+        for stairs in self.stairs:
+            stairs.enter_partners(nothing, nothing, np.array([END]), self.totals.mode([1], 0), None, BEGINNING)
+
+    def _refuse_wrapped(self) -> None:
+        """Raises an error where an integer might have wrapped around: integers are exact or they are refused.
+
+        A limb is at most 2^31 for each row, so few combinations cannot wrap; for many it is asked how large the limbs
+        are. Sums of products of two integers are double-doubles, exact below 2^100.
+        """
+        totals = self.totals.totals
+        pairs = int(totals.ints[:, 0].max(initial=0))
+        most = [int(side.largest_magnitude[0]) * side.live_entries for side in self.sets]
+        if prod(most) >= WHOLE:
+            most = [int(side.members()[2][:, 0].sum(dtype=object)) for side in self.sets]
+        if (
+            max(int(side.largest_magnitude.max()) for side in self.sets) >= WHOLE
+            or prod(most) >= WHOLE
+            or (pairs >= WHOLE >> 32 and pairs * self._largest_factor() >= WHOLE)
+            or (self.totals.exact and totals.largest[self.totals.exact].max() >= EXACT)
+        ):
+            raise EvaluationError(
+                f"a group has {pairs} combinations, too many to sum numbers of this size exactly",
+                "use a smaller window, or group by more columns.",
+            )
+
+    def _largest_factor(self) -> float:
+        """The largest product of limbs that a combination adds to an integer, on the average over a slot."""
+        each = []
+        for side in self.sets:
+            _, _, integers = side.members()
+            each.append((np.abs(integers) / integers[:, :1]).max(axis=0, initial=0.0))
+        products = (zip(each, product, strict=False) for product in self.body.integer_products)
+        return max(prod(float(factors[column]) for factors, column in product) for product in products)
+
+
+class FusedTotals(GroupTotals):
+    """Totals of which only the products that are not idle have a column."""
+
+    def __init__(self, body: Body, only_changed: bool) -> None:
+        super().__init__(body, only_changed, 1)
+        self.table = self.pairs[0] if self.pairs else None
+        self.idle_zero = [np.ones(spec.integer_columns, np.bool_) for spec in body.inputs]
+        self.idle_count = [np.ones(spec.integer_columns, np.bool_) for spec in body.inputs]
+        for zero in self.idle_zero:
+            zero[0] = False
+        self.awake: list[Product] = [(0,) * len(body.inputs)]
+        self.factors: dict[tuple[int, int], tuple[Integers, Integers]] = {}
+        self.path = [self._path(place) for place in range(len(body.inputs))]
+        self.real_products = np.array(
+            [[(ref.is_integer, ref.index) for ref in refs[:-1]] for refs in body.real_products], np.int64
+        ).reshape(-1, len(body.inputs), 2)
+
+    def add(self, place: int, entries: Entries, sign: int, sets: Sequence[Aggregated]) -> None:
+        """Adds the products of a delta of one input with the live windows of the others."""
+        between, last = self.path[place]
+        key, group, integers, reals = entries.key, entries.group, entries.payload.ints, entries.payload.reals
+        columns, real_columns = self._factors(place, last)
+        other = sets[last]
+        if isinstance(other, AggregationTable):  # of two inputs
+            aggregation_table.add_products(
+                key, group, integers, sign, other, self.mode([place], last), columns, self.totals
+            )
+            return
+        if between:
+            products = np.array(self.awake, np.int64)
+            slabs = [held for held in sets if isinstance(held, AggregationSet)]  # all of them: tables are for two
+            delta = multiplied(
+                entries, products, place, [(number, slabs[number], number in self.grouped) for number in between]
+            )
+            key, group, integers = delta.key, delta.group, delta.integers
+            columns = np.stack([delta.columns, products[:, last]], axis=1)
+        kernel.add_products(
+            key,
+            group,
+            integers,
+            reals,
+            sign,
+            other,
+            self.mode([place, *between], last),
+            self.table,
+            columns,
+            real_columns,
+            self.totals,
+        )
+
+    def _path(self, place: int) -> tuple[list[int], int]:
+        """The inputs that a delta of one is multiplied with first, and the last, which is grouped if one is."""
+        others = [other for other in range(len(self.body.inputs)) if other != place]
+        last = next((other for other in reversed(others) if other in self.grouped), others[-1])
+        return [other for other in others if other != last], last
+
+    def _factors(self, place: int, other: int) -> tuple[Integers, Integers]:
+        """The columns of two inputs that make each product: of integers, and of reals as the kernels want them."""
+        found = self.factors.get((place, other))
+        if found is None:
+            integers = np.array(self.awake, np.int64)[:, [place, other]]
+            reals = self.real_products[:, [place, other]].reshape(-1, 4)
+            found = readable(integers, np.int64), readable(reals, np.int64)
+            self.factors[place, other] = found
+        return found
+
+    def mode(self, delta: Sequence[int], slot: int) -> int:
+        """Whose group a combination belongs to, as the kernels want it: that of the delta's inputs, or of the slots."""
+        of_delta = next((place for place in delta if place in self.grouped), None)
+        if of_delta is None:
+            return kernel.OF_SLOT if slot in self.grouped else kernel.OF_ALL
+        if slot not in self.grouped:
+            return kernel.OF_DELTA
+        return kernel.OF_DELTA_AND_SLOT if of_delta < slot else kernel.OF_SLOT_AND_DELTA
+
+    def counts_of(self, product: Product) -> Integers | None:
+        """A column of all groups; None where it is zero in all of them."""
+        stands = self._represented(product)
+        return None if stands is None else self.totals.ints[:, self.awake.index(stands)]
+
+    def integer_products(self, computed: Integers) -> Integers:
+        """The integer products in the body's order, of rows of the totals' integers."""
+        complete = np.zeros((len(computed), len(self.body.integer_products)), np.int64)
+        for column, product in enumerate(self.body.integer_products):
+            stands = self._represented(product)
+            if stands is not None:
+                complete[:, column] = computed[:, self.awake.index(stands)]
+        return complete
+
+    def watch(self, place: int, integers: Integers) -> None:
+        """Wakes the products of columns that are no longer zero, or no longer the count."""
+        zero, same = self.idle_zero[place], self.idle_count[place]
+        not_zero = [column for column in zero.nonzero()[0] if integers[:, column].any()]
+        others = same.nonzero()[0][1:]  # the count is always itself
+        not_same = [column for column in others if (integers[:, column] != integers[:, 0]).any()]
+        if not (not_zero or not_same):
+            return
+        before = {product: self._represented(product) for product in self.products}
+        zero[not_zero] = False
+        same[not_same] = False
+        for product in self.products:
+            wanted, had = self._represented(product), before[product]
+            if wanted is not None and wanted not in self.awake:
+                source = None if had is None else self.totals.ints[:, self.awake.index(had)]
+                self._wake(wanted, source)
+
+    def _represented(self, product: Product) -> Product | None:
+        """The product that stands for this one; None for zero."""
+        columns = list(enumerate(product[:-1]))
+        if any(self.idle_zero[place][column] for place, column in columns):
+            return None
+        return tuple(0 if self.idle_count[place][column] else column for place, column in columns)
+
+    def _wake(self, product: Product, source: Integers | None) -> None:
+        assert not self.notes.instants, "what is noted has a column for each product that is awake"
+        grown = kernel.Totals(len(self.awake) + 1, len(self.real_products), self.totals.groups)
+        grown.ints[:, :-1] = self.totals.ints
+        grown.ints[:, -1] = 0 if source is None else source
+        grown.dds[:] = self.totals.dds
+        grown.wear[:] = self.totals.wear
+        grown.largest[:] = self.totals.largest
+        grown.touched[:] = self.totals.touched
+        self.totals = grown
+        self.awake.append(product)
+        self.factors.clear()

@@ -1,0 +1,128 @@
+"""Windows whose combinations are found one by one: any join, any method, any structure.
+
+    entries that enter or leave ──▶ probing ──▶ combinations ──▶ their values ──▶ method ──▶ totals
+                                      │  structures of the other windows             pc, ic, tc
+
+Combinations come in chunks, so memory is bounded by what the method keeps of them.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joinfold.kernels.structures.operations import INSERT, REMOVE
+from joinfold.operators.calendars.calendar import END
+from joinfold.operators.entries import Entries, Integers, constant_entries
+from joinfold.operators.methods import METHODS
+from joinfold.operators.vocabulary import Vocabulary
+from joinfold.operators.windows.group_totals import GroupTotals
+from joinfold.operators.windows.members import Members
+from joinfold.operators.windows.pair import pair_side
+from joinfold.operators.windows.pair_values import pair_values
+from joinfold.operators.windows.probing import IndexedWindow, Prober
+from joinfold.operators.windows.side import Side, side_of
+from joinfold.physical.choice import FoldChoice, Index
+from joinfold.physical.source import ConstantRow, ViewOf
+
+
+class Matched:
+    """The windows of all inputs, and a method."""
+
+    def __init__(self, vocabulary: Vocabulary, choice: FoldChoice, only_changed: bool, zone: str) -> None:
+        self.body = body = vocabulary.body
+        self.vocabulary = vocabulary
+        self.zone = zone
+        self.method = METHODS[choice.method](body, only_changed)
+        self.prober = Prober(choice.order, vocabulary, zone)
+        self.windows = [self._window(place, choice) for place in range(len(body.inputs))]
+        if body.has_constant_row:
+            new = self.windows[1].members.enter(constant_entries(body), np.array([END]))
+            self.windows[1].change(INSERT, new, self.prober.keys, vocabulary)
+
+    @property
+    def totals(self) -> GroupTotals:
+        """The running sums of all groups."""
+        return self.method.totals
+
+    @property
+    def has_drifted(self) -> bool:
+        """Whether a floating sum has become small against what has gone through it."""
+        return self.totals.has_drifted
+
+    @property
+    def live_entries(self) -> int:
+        """How many members the windows have."""
+        return sum(len(window.members) for window in self.windows)
+
+    @property
+    def given(self) -> int:
+        """How many ids its largest table has given."""
+        return max(self.totals.given, self.prober.given, *(window.members.given for window in self.windows))
+
+    @property
+    def bytes_held(self) -> int:
+        """The memory of windows and of what the method keeps."""
+        return self.method.bytes_held + sum(window.bytes_held for window in self.windows)
+
+    @property
+    def touched(self) -> int:
+        """How many members all structures have looked at."""
+        return sum(window.touched for window in self.windows)
+
+    def expect(self, place: int, entries: Entries) -> None:
+        """Nothing has to be prepared for entries that will enter."""
+
+    def enter(self, place: int, entries: Entries, leaves: Integers, now: int) -> None:
+        """Entries enter their window, where each stays until it leaves."""
+        for sides in self._combinations(place, entries, leaves):
+            self.method.add(pair_values(self.body, self.totals, sides), now)
+        window = self.windows[place]
+        new = window.members.enter(entries, leaves)
+        window.change(INSERT, new, self.prober.keys, self.vocabulary)
+
+    def leave(self, place: int, entries: Entries, now: int) -> None:
+        """Entries leave their window."""
+        if self.method.joins_leaving:
+            for sides in self._combinations(place, entries, np.full(len(entries), now)):
+                self.method.subtract(pair_values(self.body, self.totals, sides))
+        window = self.windows[place]
+        gone = window.members.leave(entries)
+        window.change(REMOVE, gone, self.prober.keys, self.vocabulary)
+
+    def settle(self, now: int) -> None:
+        """Brings the totals to ``now``."""
+        self.method.settle(now)
+
+    def heads(self, now: int) -> list[tuple[Integers, NDArray[np.bool_]]]:
+        """For each extreme the codes of all groups, and where there is one."""
+        return self.method.heads(now)
+
+    def expire(self, now: int) -> None:
+        """Nothing is held of what has left."""
+
+    def _window(self, place: int, choice: FoldChoice) -> IndexedWindow:
+        spec = self.body.inputs[place]
+        is_view = isinstance(spec.source, ViewOf)
+        members = Members(
+            len(spec.keys),
+            spec.integer_columns,
+            len(spec.reals),
+            len(self.body.extremes),
+            merged=is_view or place in choice.early,
+            by_leave=not is_view and (self.method.by_leave or bool(self.body.extremes)),
+            is_queue=not is_view,
+        )
+        index = Index("list") if isinstance(spec.source, ConstantRow) else choice.indexes[place]
+        return IndexedWindow(spec, place, members, index, self.prober.asked(place))
+
+    def _combinations(self, place: int, entries: Entries, leaves: Integers) -> Iterator[list[Side]]:
+        """The sides of all combinations with these entries, in chunks."""
+        delta = side_of(entries, leaves)
+        for found in self.prober.combinations(place, self.prober.start(place, entries), self.windows):
+            sides = [
+                delta.take(found.delta) if other == place else window.members.side(found.slots[other])
+                for other, window in enumerate(self.windows)
+            ]
+            columns = self.prober.columns(found) if self.body.combining.values else {}
+            yield [*sides, pair_side(self.vocabulary, columns, len(found.delta), self.zone)]

@@ -1,0 +1,136 @@
+"""What combinations come to: their group, when the first of their entries leaves, the products of their payloads."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+
+from joinfold.errors import EvaluationError
+from joinfold.kernels import double_double as dd
+from joinfold.kernels.grouping import sum_dds
+from joinfold.operators.entries import Doubles, Integers, Payload, Rows, joined_payloads
+from joinfold.operators.windows.group_totals import GroupTotals
+from joinfold.operators.windows.side import Side
+from joinfold.physical.stage import Body
+
+WHOLE = 2.0**63
+EXACT = 2.0**100
+
+
+@dataclass(slots=True)
+class PairValues:
+    """Rows of payloads by group: of combinations, or of several of them together."""
+
+    group: Integers
+    leaves: Integers
+    payload: Payload
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of all columns."""
+        return self.group.nbytes + self.leaves.nbytes + self.payload.nbytes
+
+    def take(self, rows: Rows) -> "PairValues":
+        """Some of the rows."""
+        if isinstance(rows, np.ndarray) and rows.dtype == np.bool_ and rows.all():
+            return self
+        return PairValues(self.group[rows], self.leaves[rows], self.payload.take(rows))
+
+
+def pair_values(body: Body, totals: GroupTotals, sides: Sequence[Side]) -> PairValues:
+    """Combinations, one a row, from their side at each input and the pair."""
+    rows = len(sides[0])
+    groups = [sides[place].group for place in totals.grouped]
+    leaves = np.minimum.reduce([side.leaves for side in sides])
+    codes = np.zeros((rows, len(body.extremes)), np.int64)
+    has = np.zeros((rows, len(body.extremes)), np.bool_)
+    for number, extreme in enumerate(body.extremes):
+        codes[:, number] = sides[extreme.place].payload.codes[:, number]
+        has[:, number] = sides[extreme.place].payload.has[:, number]
+        for place, side in enumerate(sides):
+            if place != extreme.place:
+                has[:, number] &= side.payload.ints[:, extreme.partners[place]] > 0
+    reals, drift = _real_products(body, totals, sides)
+    return PairValues(
+        totals.group_of(groups) if groups else np.zeros(rows, np.int64),
+        leaves,
+        Payload(_integer_products(body, totals, sides), reals, drift, codes, has),
+    )
+
+
+def _integer_products(body: Body, totals: GroupTotals, sides: Sequence[Side]) -> Integers:
+    found = np.empty((len(sides[0]), len(totals.products)), np.int64)
+    for number, product in enumerate(totals.products):
+        factors = [side.payload.ints[:, own] for side, own in zip(sides, product, strict=True)]
+        if product[-1] == 0:  # a pair is one row
+            factors = factors[: len(body.inputs)]
+        if len(found) * math.prod(map(_largest, factors)) >= WHOLE:
+            sizes = [np.abs(factor.astype(np.float64)) for factor in factors]
+            if reduce(np.multiply, sizes).sum() >= WHOLE:
+                raise too_many()
+        found[:, number] = reduce(np.multiply, factors)
+    return found
+
+
+def _largest(values: Integers) -> float:
+    return max(float(values.max(initial=0)), -float(values.min(initial=0)))
+
+
+def _real_products(body: Body, totals: GroupTotals, sides: Sequence[Side]) -> tuple[Doubles, Doubles]:
+    rows = len(sides[0])
+    found = np.empty((rows, 2 * len(body.real_products)))
+    drift = np.zeros((rows, 2 * len(body.real_products)))
+    sizes = [side.payload.sizes() for side in sides] if body.real_products else []
+    for number, refs in enumerate(body.real_products):
+        product = (np.ones(rows), np.zeros(rows))
+        weight, turnover = np.ones(rows), np.ones(rows)
+        for side, size, ref in zip(sides, sizes, refs, strict=True):
+            if ref.is_integer:
+                factor = dd.from_int64(side.payload.ints[:, ref.index])
+                own = own_turnover = np.abs(factor[0])
+            else:
+                hi = 2 * ref.index
+                factor = (side.payload.reals[:, hi], side.payload.reals[:, hi + 1])
+                own, own_turnover = np.abs(size[:, hi]), size[:, hi + 1]
+            with np.errstate(all="ignore"):
+                product = dd.multiply(product, factor)
+                weight, turnover = weight * own, turnover * own_turnover
+        found[:, 2 * number], found[:, 2 * number + 1] = product
+        if number in totals.nonzero:
+            drift[:, 2 * number], drift[:, 2 * number + 1] = weight, turnover
+        if number in totals.exact and np.abs(product[0]).max(initial=0.0) >= EXACT:
+            raise too_many()
+    return found, drift
+
+
+def too_many() -> EvaluationError:
+    """Integers are exact, or refused."""
+    return EvaluationError(
+        "a group has too many combinations to sum numbers of this size exactly",
+        "use a smaller window, or group by more columns.",
+    )
+
+
+def joined_values(many: Sequence[PairValues]) -> PairValues:
+    """Rows one after another."""
+    return PairValues(
+        np.concatenate([values.group for values in many]),
+        np.concatenate([values.leaves for values in many]),
+        joined_payloads([values.payload for values in many]),
+    )
+
+
+def summed_reals(number: Integers, rows: int, reals: Doubles) -> Doubles:
+    """The sums of double-doubles, hi, lo, hi, lo, … of the rows that have the same number."""
+    found = np.zeros((rows, reals.shape[1]))
+    for hi in range(0, reals.shape[1], 2):
+        high = sum_dds(number, rows, np.ascontiguousarray(reals[:, hi]))
+        low = sum_dds(number, rows, np.ascontiguousarray(reals[:, hi + 1]))
+        with np.errstate(all="ignore"):
+            found[:, hi], found[:, hi + 1] = dd.add(high, low)
+    return found

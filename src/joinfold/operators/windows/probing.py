@@ -1,0 +1,191 @@
+"""From an entry to the combinations that it is in: the other windows are probed one after another (MJoin).
+
+`physical.probing` says in which steps. Nothing is kept between them but the rows of a chunk, so memory is bounded
+whatever the number of combinations.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from joinfold.columnar import is_true
+from joinfold.kernels.identity import IdTable
+from joinfold.kernels.structures import STRUCTURES
+from joinfold.kernels.structures.operations import PROBE, Operations, Structure
+from joinfold.operators.entries import Entries, Flags, Ids, Integers
+from joinfold.operators.vocabulary import Vocabulary
+from joinfold.operators.windows.members import Members
+from joinfold.physical.choice import Index
+from joinfold.physical.columns import pair_column
+from joinfold.physical.combining import RangeJoin
+from joinfold.physical.payload import InputSpec
+from joinfold.physical.probing import IndexName, Step, steps_from
+
+
+class KeyIds:
+    """One id for the keys of several classes together; no key is 0."""
+
+    def __init__(self, classes: int) -> None:
+        self.tables = [IdTable() for _ in range(classes - 1)]
+
+    def __len__(self) -> int:
+        return max(map(len, self.tables), default=0)
+
+    def of(self, parts: list[Ids], rows: int) -> Ids:
+        """The ids of rows, from the id of each class."""
+        if not parts:
+            return np.zeros(rows, np.int32)
+        found = parts[0]
+        for table, own in zip(self.tables, parts[1:], strict=True):
+            found = table.intern_pairs(found, own)
+        return np.ascontiguousarray(found)
+
+
+class IndexedWindow:
+    """The members of one input, with an index for every way in which steps ask for them."""
+
+    def __init__(self, spec: InputSpec, place: int, members: Members, index: Index, asked: set[IndexName]) -> None:
+        self.spec = spec
+        self.place = place
+        self.members = members
+        self.structures: dict[IndexName, Structure] = {name: _structure(index) for name in sorted(asked, key=str)}
+
+    @property
+    def touched(self) -> int:
+        """How many members its structures have looked at."""
+        return sum(structure.touched for structure in self.structures.values())
+
+    @property
+    def bytes_held(self) -> int:
+        """The memory of members and structures."""
+        return self.members.bytes_held + sum(structure.bytes_held for structure in self.structures.values())
+
+    def change(self, kind: int, slots: Integers, keys: dict[tuple[int, ...], KeyIds], vocabulary: Vocabulary) -> None:
+        """Inserts slots into all structures, or removes them."""
+        for (classes, number), structure in self.structures.items():
+            parts = [self.members.parts[slots, self.spec.classes.index(own)] for own in classes]
+            key = keys[classes].of(parts, len(slots))
+            codes = np.zeros(len(slots), np.int64)
+            can = np.logical_and.reduce([part > 0 for part in parts]) if parts else np.ones(len(slots), np.bool_)
+            if number is not None:
+                codes, possible = vocabulary.ranges[number].index_codes(self.place, self.members.carried[slots])
+                can = can & possible
+            changed = slots[can]
+            nothing = np.zeros(len(changed), np.int64)
+            kinds = np.full(len(changed), kind, np.int8)
+            structure.apply(Operations(kinds, key[can], codes[can], nothing, changed))
+
+
+def _structure(index: Index) -> Structure:
+    return STRUCTURES[index.structure](**dict(index.parameters))
+
+
+@dataclass(slots=True)
+class Bound:
+    """Combinations on their way: the row of the delta, the slot of each input that is bound, keys and carried rows."""
+
+    delta: Integers
+    slots: dict[int, Integers]
+    parts: dict[int, Ids]
+    carried: dict[int, Ids]
+
+    def take(self, rows: Integers | Flags) -> "Bound":
+        """Some of them."""
+        return Bound(
+            self.delta[rows],
+            {place: slots[rows] for place, slots in self.slots.items()},
+            {number: ids[rows] for number, ids in self.parts.items()},
+            {place: ids[rows] for place, ids in self.carried.items()},
+        )
+
+
+class Prober:
+    """Goes through the steps from each input."""
+
+    def __init__(self, order: tuple[int, ...], vocabulary: Vocabulary, zone: str) -> None:
+        self.vocabulary = vocabulary
+        self.zone = zone
+        body = vocabulary.body
+        self.steps = [steps_from(body, order, place) for place in range(len(body.inputs))]
+        self.keys = {step.classes: KeyIds(len(step.classes)) for steps in self.steps for step in steps}
+
+    @property
+    def given(self) -> int:
+        """How many ids its largest table of keys has given."""
+        return max(map(len, self.keys.values()), default=0)
+
+    def asked(self, place: int) -> set[IndexName]:
+        """The indexes that steps ask of an input."""
+        return {step.index for steps in self.steps for step in steps if step.place == place}
+
+    def start(self, place: int, entries: Entries) -> Bound:
+        """Entries of an input before anything else is bound."""
+        classes = self.vocabulary.body.inputs[place].classes
+        parts = {own: entries.parts[:, number] for number, own in enumerate(classes)}
+        return Bound(np.arange(len(entries)), {}, parts, {place: entries.carried})
+
+    def combinations(self, first: int, bound: Bound, windows: list[IndexedWindow], depth: int = 0) -> Iterator[Bound]:
+        """All combinations of entries of the first input with the members of the others, in chunks."""
+        steps = self.steps[first]
+        if depth == len(steps):
+            yield bound
+            return
+        step = steps[depth]
+        for chunk in self._bind(step, bound, windows[step.place]):
+            yield from self.combinations(first, chunk, windows, depth + 1)
+
+    def _bind(self, step: Step, bound: Bound, window: IndexedWindow) -> Iterator[Bound]:
+        rows = np.arange(len(bound.delta))
+        parts = [bound.parts[number] for number in step.classes]
+        can = np.logical_and.reduce([part > 0 for part in parts]) if parts else np.ones(len(rows), np.bool_)
+        key = self.keys[step.classes].of(parts, len(rows))
+        low = high = np.zeros(len(rows), np.int64)
+        if step.range is not None:
+            codes = self.vocabulary.ranges[step.range]
+            other = next(place for place in codes.places if place != step.place)
+            low, high, possible = codes.probe_codes(step.place, bound.carried[other])
+            can = can & possible
+        rows = rows[can]
+        order = np.argsort((key if step.classes else low)[rows], kind="stable")
+        rows = rows[order]  # neighbours find what is in the cache already
+        probes = Operations(
+            np.full(len(rows), PROBE, np.int8), key[rows], low[rows], high[rows], np.zeros(len(rows), np.int64)
+        )
+        for found in window.structures[step.index].matches(probes):
+            chunk = bound.take(rows[found.probe])
+            members = window.members
+            chunk.slots[step.place] = found.member
+            chunk.carried[step.place] = members.carried[found.member]
+            for number, own in enumerate(window.spec.classes):
+                if own not in chunk.parts:
+                    chunk.parts[own] = members.parts[:, number].take(found.member)
+            chunk = self._checked(step, chunk)
+            if len(chunk.delta):
+                yield chunk
+
+    def _checked(self, step: Step, chunk: Bound) -> Bound:
+        for number in step.checked:
+            codes = self.vocabulary.ranges[number]
+            if number == step.range and _is_exact(codes.join, step.place):
+                continue
+            values, bounds = (chunk.carried[place] for place in codes.places)
+            chunk = chunk.take(codes.check(values, bounds))
+        for condition in step.conditions:
+            if len(chunk.delta):
+                columns = self.columns(chunk)
+                chunk = chunk.take(is_true(condition.expression, columns, len(chunk.delta), self.zone))
+        return chunk
+
+    def columns(self, chunk: Bound) -> "dict[tuple[str, str], object]":
+        """The carried columns of combinations, as expressions name them."""
+        return {
+            (pair_column(place), name): column
+            for place, ids in chunk.carried.items()
+            for name, column in self.vocabulary.carried_columns(place, ids).items()
+        }
+
+
+def _is_exact(join: RangeJoin, place: int) -> bool:
+    """Whether an index of a place finds what the range matches and nothing else: only one of two bounds is in order."""
+    return place == join.value_place or join.low is None or join.high is None

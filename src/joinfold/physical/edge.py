@@ -1,0 +1,80 @@
+"""What travels from stage to stage: each blob says which of these it is.
+
+    PACK ──EntriesFrom, HeaderFrom, OrderFrom, ArrivalsFrom──▶ stages ──BoundariesFrom, ViewRows──▶ stages ──▶ Merge
+
+Entries, order and arrivals bring the header of their batch with them.
+"""
+
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+
+@dataclass(frozen=True, slots=True)
+class EntriesFrom:
+    """Entries of a stream, for one bucket, and the header of their batch."""
+
+    stream: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderFrom:
+    """The header of a batch of a stream alone: what every bucket learns of it."""
+
+    stream: int
+
+
+@dataclass(frozen=True, slots=True)
+class OrderFrom:
+    """Times and values that order the rows of a stream, and the header of their batch."""
+
+    stream: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalsFrom:
+    """All rows of a batch of a stream without their payloads, and its header."""
+
+    stream: int
+
+
+@dataclass(frozen=True, slots=True)
+class BoundariesFrom:
+    """Row boundaries of a stream, for every bucket."""
+
+    stream: int
+
+
+@dataclass(frozen=True, slots=True)
+class ViewRows:
+    """Rows of the view that a stage makes."""
+
+    stage: int
+
+
+Edge = EntriesFrom | HeaderFrom | OrderFrom | ArrivalsFrom | BoundariesFrom | ViewRows
+
+_KINDS: dict[str, type[Edge]] = {
+    "entries": EntriesFrom,
+    "header": HeaderFrom,
+    "order": OrderFrom,
+    "arrivals": ArrivalsFrom,
+    "boundaries": BoundariesFrom,
+    "view": ViewRows,
+}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+
+
+def edge_facts(edge: Edge) -> dict[str, Any]:
+    """The edge as a blob carries it."""
+    match edge:
+        case ViewRows(stage=number):
+            return {"edge": "view", "of": number}
+        case EntriesFrom() | HeaderFrom() | OrderFrom() | ArrivalsFrom() | BoundariesFrom():
+            return {"edge": _NAMES[type(edge)], "of": edge.stream}
+        case _:
+            assert_never(edge)
+
+
+def edge_of(facts: dict[str, Any]) -> Edge:
+    """The inverse of `edge_facts`."""
+    return _KINDS[facts["edge"]](facts["of"])

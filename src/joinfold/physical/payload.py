@@ -1,0 +1,235 @@
+"""What is summed of an input, and how aggregates are put together from totals.
+
+A sum over A×B factors into a sum over A times a sum over B, so a total is a product of one column of each input. What
+reads several inputs at once does not factor. Its columns are *carried* in the entries, and it is computed for every
+combination. Such values form one more factor behind the inputs, the *pair*, whose sums are those of one combination.
+Most products take the pair's count, which is 1.
+
+Sums of exact numbers are kept in *limbs* of 32 bits, balanced about zero: the sum of a limb does not overflow, small
+numbers have no upper limbs, and the exact value is put together when an answer is finished.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal, assert_never
+
+from joinfold.algebra import Monomial
+from joinfold.physical.columns import COUNT, short
+from joinfold.physical.source import Source
+from joinfold.types import DataType
+
+LIMB_BITS = 32
+
+FactorKind = Literal["integer", "decimal", "floating", "condition"]
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A column of a frame that is summed: a number, or a condition that must be true."""
+
+    name: str
+    kind: FactorKind
+    limbs: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Limb:
+    """32 bits of an exact number; of a monomial without powers, the count of rows."""
+
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """How many rows have a floating factor that is nan, inf, -inf, or a finite number of a sign."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bit:
+    """How many rows have this bit of an integer set."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerSum:
+    """An int64 column of entries: a part of the sum of a monomial, or a count."""
+
+    monomial: Monomial = field(default_factory=Monomial)
+    part: Limb | Special | Bit = field(default_factory=Limb)
+
+    @property
+    def is_valued(self) -> bool:
+        """Whether it sums a number; else it counts rows."""
+        return isinstance(self.part, Limb) and any(power for _, power in self.monomial.powers)
+
+    @property
+    def name(self) -> str:
+        """What it is called, which is what it means."""
+        if not self.monomial.powers:
+            return COUNT
+        match self.part:
+            case Limb(number=number):
+                what = _powers(self.monomial)
+                return short(f"sum {what} limb {number}" if self.is_valued else f"count {what}")
+            case Special(kind=kind):
+                return short(f"count {kind} {_powers(self.monomial)}")
+            case Bit(number=number):
+                return short(f"count bit {number} {_powers(self.monomial)}")
+            case _:
+                assert_never(self.part)
+
+
+@dataclass(frozen=True, slots=True)
+class RealSum:
+    """A double-double column of entries; ``exact`` where it sums products of integers, below 2^100."""
+
+    monomial: Monomial = field(default_factory=Monomial)
+    exact: bool = False
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return short(f"sum {_powers(self.monomial)}")
+
+
+@dataclass(frozen=True, slots=True)
+class ViewSum:
+    """A column of a view: the product of a column of each input that it joins, which are named without counts."""
+
+    columns: tuple[str, ...] = ()
+    exact: bool = False
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return short(" × ".join(self.columns)) if self.columns else COUNT
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """The smallest or largest value of a frame's column where its conditions are true.
+
+    With ``by``, the value of the row that has the smallest or largest of another column.
+    """
+
+    column: str
+    largest: bool
+    conditions: tuple[str, ...] = ()
+    by: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        what = f"{self.column} by {self.by}" if self.by is not None else self.column
+        where = f" where {' and '.join(self.conditions)}" if self.conditions else ""
+        return short(f"{'max' if self.largest else 'min'} {what}{where}")
+
+
+def _powers(monomial: Monomial) -> str:
+    return "·".join(factor if power == 1 else f"{factor}^{power}" for factor, power in monomial.powers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sums:
+    """What is summed of an input, or of the pair, by which groups; the first integer counts rows."""
+
+    groups: tuple[str, ...] = ()
+    factors: tuple[Factor, ...] = ()
+    integers: tuple[IntegerSum | ViewSum, ...] = (IntegerSum(),)
+    reals: tuple[RealSum | ViewSum, ...] = ()
+    extremes: tuple[Extreme, ...] = ()
+    integer_names: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    real_names: tuple[tuple[str, str], ...] = field(init=False, repr=False, compare=False)
+    extreme_names: tuple[str, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        integers = tuple(column.name for column in self.integers)
+        reals = tuple((f"{column.name} high", f"{column.name} low") for column in self.reals)
+        object.__setattr__(self, "integer_names", integers)
+        object.__setattr__(self, "real_names", reals)
+        object.__setattr__(self, "extreme_names", tuple(extreme.name for extreme in self.extremes))
+        every = [*integers, *(name for names in reals for name in names), *self.extreme_names]
+        assert integers[0] == COUNT and len(set(every)) == len(every), every
+
+    @property
+    def exact(self) -> frozenset[int]:
+        """The reals that are sums of integers."""
+        return frozenset(number for number, column in enumerate(self.reals) if column.exact)
+
+    @property
+    def integer_columns(self) -> int:
+        """How many int64 columns a payload has: one more for each real, which counts where it is not zero."""
+        return len(self.integers) + len(self.reals)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputSpec(Sums):
+    """The frame and the entries of one input of a stage.
+
+    ``classes`` has the number of the key class for each key: inputs join where their keys of one class are equal.
+    ``order`` are the columns that order rows of one time, where rows are counted. An input is ``open_ended`` where
+    later rows decide when its entries leave.
+    """
+
+    name: str
+    source: Source
+    keys: tuple[str, ...] = ()
+    classes: tuple[int, ...] = ()
+    carried: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+    open_ended: bool = False
+
+    def __post_init__(self) -> None:
+        Sums.__post_init__(self)
+        assert len(self.keys) == len(self.classes)
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The columns in which all rows of an entry are equal, besides the cell."""
+        return tuple(dict.fromkeys((*self.keys, *self.groups, *self.carried)))
+
+
+NO_PAIR = Sums()
+"""The pair where nothing is computed of combinations: it counts them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRef:
+    """A sum of an input: the number of its integer or of its real column."""
+
+    is_integer: bool
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExtremeFold:
+    """An extreme of the query: a column of the valued input, and the count that each other one must have.
+
+    Inputs are followed by the pair.
+    """
+
+    place: int
+    index: int
+    partners: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MomentSum:
+    """A moment in the totals: products that add up with these shifts of bits, and the scale of a decimal."""
+
+    limbs: tuple[tuple[ColumnRef, int], ...]
+    scale: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateSpec:
+    """Where the parts of an aggregate are in the totals: its moments, counts of special values, or its extreme."""
+
+    function: str
+    type: DataType
+    is_exact: bool = True
+    moments: tuple[MomentSum, ...] = ()
+    specials: tuple[tuple[str, ColumnRef], ...] = ()
+    extreme: int | None = None

@@ -1,0 +1,167 @@
+"""The physical plan of a query: what Spark projects of each input, the stages behind it, what is chosen for each."""
+
+from dataclasses import dataclass, replace
+
+from joinfold.logical.expressions import Column, Expression
+from joinfold.logical.query import Input, LogicalQuery
+from joinfold.physical.choice import FoldChoice
+from joinfold.physical.columns import Role
+from joinfold.physical.payload import InputSpec
+from joinfold.physical.source import StreamRows, ViewOf
+from joinfold.physical.stage import (
+    Body,
+    JoiningStage,
+    LastStage,
+    NumberRows,
+    StatefulStage,
+    input_from,
+    inputs_of,
+    is_distributed,
+)
+from joinfold.physical.timing import Timing
+
+
+@dataclass(frozen=True, slots=True)
+class Equality:
+    """A value of some inputs that must be equal to one of others, both in one type; ``condition`` is as written."""
+
+    left: Expression
+    right: Expression
+    condition: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """Relations that are joined to a stream together: what is said of them alone, and what must equal the stream's."""
+
+    relations: tuple[Input, ...]
+    conditions: tuple[Expression, ...]
+    keys: tuple[Equality, ...]
+
+    @property
+    def said(self) -> tuple[Expression, ...]:
+        """All conditions that the attachment sees to."""
+        return (*self.conditions, *(key.condition for key in self.keys))
+
+
+@dataclass(frozen=True, slots=True)
+class FrameColumn:
+    """A column that Spark computes of an input."""
+
+    name: str
+    expression: Expression
+    role: Role = "value"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The columns that Spark computes of an input before its rows go to PACK.
+
+    A stream that relations are attached to has a row for every *match*: a row of the stream with one of each relation,
+    for which all of ``matching`` is true besides. A row of the stream without a match is there once. Two more columns
+    say which is which: ``first`` is true once for every row of the stream, ``matches`` for every match.
+    """
+
+    input: Input
+    keep: Expression | None
+    columns: tuple[FrameColumn, ...]
+    attached: tuple[Attachment, ...] = ()
+    matching: tuple[Expression, ...] = ()
+
+    @property
+    def expressions(self) -> dict[str, Expression]:
+        """What each column is made of."""
+        return {column.name: column.expression for column in self.columns}
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """The stages behind PACK and when they answer: all that a worker has to know.
+
+    ``where`` has the meanings of all conditions, in order: rows that were kept by others are not this query's.
+    """
+
+    stages: tuple[StatefulStage, ...]
+    last: LastStage
+    timing: Timing
+    where: tuple[str, ...] = ()
+
+    def in_zone(self, zone: str) -> "Pipeline":
+        """The same where timestamps are read in a time zone."""
+        return replace(self, timing=replace(self.timing, zone=zone))
+
+    def stage_of(self, stream: int) -> int:
+        """The stage that gets the entries of a stream."""
+        return next(n for n, stage in enumerate(self.stages) if input_from(stage, StreamRows(stream)) is not None)
+
+    def input_of(self, stream: int) -> InputSpec:
+        """The input that a stream is."""
+        stage = self.stages[self.stage_of(stream)]
+        return next(spec for spec in inputs_of(stage) if spec.source == StreamRows(stream))
+
+    def reader_of(self, view: int) -> int:
+        """The stage that reads the view of another."""
+        return next(n for n, stage in enumerate(self.stages) if input_from(stage, ViewOf(view)) is not None)
+
+    @property
+    def answering(self) -> JoiningStage:
+        """The last stage with state, which answers."""
+        stage = self.stages[-1]
+        assert isinstance(stage, JoiningStage)
+        return stage
+
+    @property
+    def is_distributed(self) -> bool:
+        """Whether there is use for more than one bucket."""
+        return is_distributed(self.answering)
+
+    @property
+    def numbers_rows(self) -> bool:
+        """Whether rows are numbered before the folds."""
+        return isinstance(self.stages[0], NumberRows)
+
+
+@dataclass(frozen=True, slots=True)
+class PhysicalPlan:
+    """Everything a runtime needs to run a query.
+
+    ``keys`` has the values that are equal in every combination, by the number of their class. ``shown`` says for a
+    plain join under which name combinations have a column that SELECT reads. ``root`` is the input of a chain of folds
+    that is joined last.
+    """
+
+    query: LogicalQuery
+    frames: tuple[Frame, ...]
+    pipeline: Pipeline
+    choices: tuple[FoldChoice, ...]
+    keys: tuple[tuple[Expression, ...], ...] = ()
+    shown: tuple[tuple[Column, str], ...] = ()
+    root: str | None = None
+
+    def __post_init__(self) -> None:
+        assert len(self.choices) == len(self.pipeline.stages)
+
+    @property
+    def stages(self) -> tuple[StatefulStage, ...]:
+        """The stages with state."""
+        return self.pipeline.stages
+
+    @property
+    def timing(self) -> Timing:
+        """Windows, delays and the rule of answering."""
+        return self.pipeline.timing
+
+    @property
+    def answering(self) -> JoiningStage:
+        """The stage that answers."""
+        return self.pipeline.answering
+
+    @property
+    def body(self) -> Body:
+        """What the stage that answers joins and sums."""
+        return self.pipeline.answering.body
+
+    @property
+    def choice(self) -> FoldChoice:
+        """What is chosen for the stage that answers."""
+        return self.choices[-1]

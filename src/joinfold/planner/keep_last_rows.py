@@ -1,0 +1,37 @@
+"""The last rows of each key are a view: a stage by that key makes it, and the join reads it in place of the stream.
+
+    a [PARTITION BY floor ROWS 3]      a ──▶ LastRowsPerKey by floor ──▶ view ──▶ join by location
+
+A view's rows come from several buckets, each with its own, so entries also carry which bucket made them. Later rows
+decide when they leave.
+"""
+
+from dataclasses import replace
+
+from joinfold.logical.expressions import Column
+from joinfold.physical.choice import NO_CHOICE, usual_choice
+from joinfold.physical.columns import ORIGIN, column_name
+from joinfold.physical.source import ViewOf
+from joinfold.physical.stage import LastRowsPerKey, StatefulStage
+from joinfold.planner.context import Context
+from joinfold.planner.plan import PlannedQuery, with_stages
+from joinfold.window import PartitionedRows
+
+
+def keep_last_rows(plan: PlannedQuery, context: Context) -> PlannedQuery:
+    """A stage for each stream with such a window, before the one that joins."""
+    before: list[StatefulStage] = list(plan.stages[:-1])
+    stage = plan.answering
+    inputs = list(stage.body.inputs)
+    for place, (input_, window) in enumerate(zip(plan.query.streams, plan.timing.windows, strict=True)):
+        if isinstance(window, PartitionedRows):
+            columns = (Column(input_.alias, name, input_.source.schema.type_of(name)) for name in window.by)
+            by = tuple(column_name(column, "order") for column in columns)
+            view = ViewOf(len(before))
+            before.append(LastRowsPerKey(inputs[place], by, window.size))
+            carried = (*inputs[place].carried, ORIGIN)
+            inputs[place] = replace(inputs[place], source=view, carried=carried, order=(), open_ended=True)
+    if len(before) == len(plan.stages) - 1:
+        return plan
+    stage = replace(stage, body=replace(stage.body, inputs=tuple(inputs)))
+    return with_stages(plan, (*before, stage), (*(NO_CHOICE for _ in before), usual_choice(stage)))
