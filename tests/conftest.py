@@ -32,6 +32,7 @@ SLOW = (
     "inprocess/test_clocks.py",
     "inprocess/test_following.py",
     "kernels/structures/test_structures.py",
+    "operators/state/test_bucket_state.py",
     "operators/state/test_chunks.py",
     "operators/state/test_chunks_of_windows.py",
     "operators/test_arguments.py",

@@ -180,7 +180,7 @@ def test_a_bucket_goes_on_with_the_choice_it_is_given() -> None:
         machine.answer()
     (bucket,) = machine.buckets
     assert isinstance(bucket, Fold) and plan.decision is not None
-    totals = [(other.choices[-1], _noted(bucket, other.choices[-1])) for other in plan.decision.alternatives]
+    totals = [(other.plan.choice, _noted(bucket, other.plan.choice)) for other in plan.decision.alternatives]
     assert len(totals) > 4
     assert all(noted == totals[0][1] for _, noted in totals)
 

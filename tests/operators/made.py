@@ -1,5 +1,7 @@
 """Entries of one key, made by hand."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from joinfold.operators.entries import Entries, Payload
@@ -24,5 +26,5 @@ def pairs_of(some: Entries | None) -> list[tuple[int, int]]:
 def pieces(everything: Entries, lengths: list[int]) -> list[Entries]:
     """Entries in parts of these lengths."""
     ends = np.cumsum([0, *lengths]).tolist()
-    parts = [everything.take(slice(start, end)) for start, end in zip(ends, ends[1:], strict=False)]
+    parts = [everything.take(slice(start, end)) for start, end in pairwise(ends)]
     return [part for part in parts if len(part)]

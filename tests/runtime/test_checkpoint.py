@@ -1,5 +1,6 @@
 """What a checkpoint is refused for, and what it is not."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,59 @@ def test_another_stream_is_refused(spark: Any, tmp_path: Path, changed: dict[str
         start(spark, tmp_path, **changed)
     assert (tmp_path / checkpoint.FILE).read_text() == before
     start(spark, tmp_path)
+
+
+WHERE = "SELECT k, COUNT(*) AS n FROM a [TUMBLE 1 MINUTE] WHERE v > 1 + 2 AND NOT k = 3 GROUP BY k"
+
+
+def record(directory: Path, text: str) -> str:
+    """Puts another text of the query into the manifest, as another version may have written it."""
+    path = directory / checkpoint.FILE
+    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)  # else Hadoop takes it for damaged
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"query": text}))
+    return path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "recorded"),
+    [
+        (COUNT, "select k,\n       count( * ) as n, sum(v) as s\nfrom a [tumble 60 seconds]\ngroup by k"),
+        (COUNT, "SELECT a.k AS k, COUNT(*) AS n, SUM((a.v)) AS s FROM a AS a [TUMBLE 1 MINUTE] GROUP BY (a.k)"),
+        (COUNT, f"{COUNT} OPTION (method = tc)"),
+        (f"{COUNT} OPTION (method = tc)", COUNT),
+        (WHERE, WHERE.replace("v > 1 + 2 AND NOT k = 3", "((v) > (1 + 2)) AND (NOT (k = 3))")),
+    ],
+)
+def test_the_recorded_query_may_be_written_otherwise(spark: Any, tmp_path: Path, text: str, recorded: str) -> None:
+    start(spark, tmp_path, text)
+    before = record(tmp_path, recorded)
+    start(spark, tmp_path, text)
+    assert (tmp_path / checkpoint.FILE).read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "recorded"),
+    [
+        (COUNT, COUNT.replace("1 MINUTE", "2 MINUTE")),
+        (COUNT, COUNT.replace("SUM(v)", "SUM(v + 0)")),
+        (COUNT, COUNT.replace(" AS s", " AS t")),
+        (COUNT, COUNT.replace("GROUP BY k", "GROUP BY k CHANGES")),
+        (COUNT, COUNT.replace("v)", "w)")),
+        (COUNT, COUNT.replace("FROM a", "FROM b")),
+        (COUNT, "no query at all"),
+        (WHERE, WHERE.replace("1 + 2", "3")),
+        (WHERE, WHERE.replace("NOT k = 3", "k <> 3")),
+    ],
+)
+def test_a_recorded_query_that_means_something_else_is_refused(
+    spark: Any, tmp_path: Path, text: str, recorded: str
+) -> None:
+    start(spark, tmp_path, text)
+    before = record(tmp_path, recorded)
+    with pytest.raises(jf.UsageError, match="belongs to another query") as refused:
+        start(spark, tmp_path, text)
+    assert recorded in refused.value.report()
+    assert (tmp_path / checkpoint.FILE).read_text() == before
 
 
 def test_columns_that_are_not_read_may_change(spark: Any, tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 Spark gives a bucket's next micro-batch to any worker process of the host that is idle. So a bucket is kept twice: in
 the process, and in a file in memory that the other processes of the host map, copying only the pages that they change.
-Both carry the token of the position that they belong to: a batch that failed, or ran on another host, leaves a token that
-no longer fits, and the bucket is made anew.
+Both carry the token of the position that they belong to: a batch that failed, or ran on another host, leaves a token
+that no longer fits, and the bucket is made anew.
 
 Writing costs what the bucket holds, whatever the batch brought, so large buckets are kept in the process only.
 """

@@ -182,7 +182,7 @@ def test_what_is_selected_may_be_written_otherwise() -> None:
     first = f"SELECT {SUMS} FROM a {W}, b {W} WHERE a.k = b.k AND a.v <> b.j GROUP BY a.j"
     turned = (
         f"SELECT SUM(a.v / 4) AS s, a.j, MAX(b.v) AS x, COUNT(*) AS n FROM b {W}, a {W} "
-        "WHERE a.v <> b.j AND b.k = a.k GROUP BY a.j"
+        "WHERE a.v <> b.j AND a.k = b.k GROUP BY a.j"
     )
     batches, half = some(), FRESH_RUNS
     query = ran(plan_of(first, SCHEMA), batches[:half])
