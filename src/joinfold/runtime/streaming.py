@@ -28,7 +28,7 @@ from joinfold.runtime.workers import settle
 
 ROWS = f"{BLOBS}, {METRIC_COLUMNS}"
 
-_warm = WarmFolds(shared_folder())
+_warm = WarmFolds(shared_folder)
 
 
 class FoldProcessor(StatefulProcessor):
