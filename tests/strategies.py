@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.errors import QueryError
 from joinfold.logical.query import LogicalQuery, Source
+from tests.refusals import Asked, check_refusal
 
 Row = dict[str, Any]
 ALIASES = ("a", "b", "c", "d", "e")
@@ -297,7 +298,8 @@ def cases(
     case = Case(text, catalog, draw(rows_for(catalog, most_rows, least_rows)))
     try:
         case.bind()
-    except QueryError:
+    except QueryError as error:
+        check_refusal(error, Asked(case.text))
         assume(False)
     return case
 

@@ -10,18 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import joinfold as jf
-from joinfold.errors import QueryError, UsageError
+from joinfold.errors import UsageError
 from joinfold.inprocess import InProcess, analysis, run_in_process
 from joinfold.inprocess.analysis import Analysis, Comparison, Stored, analyze
 from joinfold.inprocess.bounded import steps
 from joinfold.logical.query import OnTrigger
 from joinfold.operators.codec import encode
 from joinfold.planner.estimates import Estimate, StageEstimate
-from joinfold.planner.folding import plan_fold
 from joinfold.planner.plan import PhysicalPlan
 from joinfold.reference import naive
 from joinfold.timetext import timestamp_us
 from tests.operators.runs import restored, tables_of, tuples
+from tests.operators.test_machine import planned
 from tests.planner.known import unknown
 from tests.strategies import Case, assert_same_answers, cases
 
@@ -146,9 +146,8 @@ def test_the_state_does_not_grow_with_time(kind: str) -> None:
 @given(case=cases(modes=("default", "slide", "every", "full", "arrival"), inputs=(1, 2)), size=st.integers(1, 9))
 def test_weighing_changes_no_answer_and_drops_nothing_that_is_needed(case: Case, size: int) -> None:
     """Buckets are made anew from what was weighed, after every step."""
-    try:
-        plan = plan_fold(case.bind())
-    except QueryError:
+    plan = planned(case)
+    if plan is None:
         return
     if isinstance(plan.query.emit, OnTrigger):  # its instants follow from how rows are cut, by definition
         return

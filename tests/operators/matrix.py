@@ -19,6 +19,7 @@ from joinfold.planner.forcing import Plan
 from joinfold.planner.plan import PhysicalPlan
 from joinfold.reference import naive
 from tests.operators.runs import Data, answer, feed
+from tests.refusals import Asked, check_refusal
 from tests.strategies import assert_same_answers
 
 SCHEMA = "ts TIMESTAMP, k INT, g STRING, v BIGINT, d DOUBLE"
@@ -77,7 +78,8 @@ class Combination:
         forced = Plan(self.method, self.early, dict(zip("ab", self.structures, strict=True)))
         try:
             return plan_fold(self.query, forced)
-        except QueryError:
+        except QueryError as error:
+            check_refusal(error, Asked(self.text, self.query, forced))
             return None
 
     @property

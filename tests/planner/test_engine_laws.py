@@ -15,6 +15,7 @@ from joinfold.planner.folding import plan_fold
 from joinfold.planner.forcing import Plan
 from joinfold.planner.plan import PhysicalPlan
 from joinfold.planner.statistics import Statistics, StreamStatistics
+from tests import refusals
 from tests.planner.known import (
     CONDITION,
     JOINED,
@@ -91,10 +92,13 @@ def test_every_kind_of_window_under_every_clause(window: str, clause: str) -> No
             for select, tail in (("COUNT(*) AS n, MAX(a.v) AS top", ""), ("a.g, SUM(a.d) AS s", " GROUP BY a.g")):
                 text = f"SELECT {select} FROM {inputs.replace('W', window)}{where}{tail} {clause}"
                 try:
-                    usual = plan_fold(query_of(text))
-                except QueryError:
+                    query = query_of(text)
+                except QueryError as error:
+                    refusals.check_refusal(error, refusals.Asked(text))
                     continue
-                check_usual(usual)
+                usual = refusals.planned(query, text)
+                if usual is not None:
+                    check_usual(usual)
 
 
 @pytest.mark.parametrize("inputs", range(3, 9))
