@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from joinfold.kernels import double_double as dd
 from joinfold.kernels.grouping import group_rows, sum_ints
+from joinfold.numbers import double_double as dd
 from joinfold.operators.entries import Integers
 from joinfold.operators.groups import GroupTotals
 from joinfold.operators.layout import FoldLayout

@@ -31,6 +31,7 @@ LIMB_BITS = 32
 CONSTANT_ROW = -1  # what feeds the second input of a query over one stream
 
 FactorKind = Literal["integer", "decimal", "floating", "condition"]
+SpecialKind = Literal["nan", "inf", "-inf", "positive", "negative", "zero"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +44,55 @@ class Factor:
 
 
 @dataclass(frozen=True, slots=True)
-class IntegerSum:
-    """An int64 column of an entry: the sum of one limb of a monomial; the count where all its exponents are 0.
+class Limb:
+    """A limb of a number, from the lowest on."""
 
-    ``special`` counts the rows whose floating factor is nan, inf or -inf instead.
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """Whether a floating number is nan, inf or -inf, zero, or a finite number of a sign."""
+
+    kind: SpecialKind
+
+
+@dataclass(frozen=True, slots=True)
+class Bit:
+    """A bit of an integer in two's complement, from the lowest on."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerSum:
+    """An int64 column of an entry: the sum of a part of a monomial.
+
+    That is a limb of its number, the count where all its exponents are 0; or how often its number is special, or has a
+    bit set.
     """
 
     monomial: Monomial
-    limb: int = 0
-    special: str | None = None
+    part: Limb | Special | Bit = Limb()
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts rows; else it sums a number."""
+        return not isinstance(self.part, Limb) or self.monomial.is_count
 
 
 @dataclass(frozen=True, slots=True)
 class Extreme:
-    """A column of an entry: the smallest or largest value of a frame's column where its conditions are true."""
+    """A column of an entry: the smallest or largest value of a frame's column where its conditions are true.
+
+    With ``by`` it is the value where the column ``by`` is smallest or largest: a struct of both. Of equal ones the
+    value decides, NULL after all others.
+    """
 
     column: str
     largest: bool
     conditions: tuple[str, ...]
+    by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

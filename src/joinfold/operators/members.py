@@ -9,9 +9,9 @@ from collections import deque
 
 import numpy as np
 
-from joinfold.kernels import double_double as dd
 from joinfold.kernels.grouping import group_rows, sum_ints
 from joinfold.kernels.identity import IdTable
+from joinfold.numbers import double_double as dd
 from joinfold.operators.entries import Doubles, Entries, Ids, Integers
 from joinfold.operators.rows import rows_of, summed_reals
 from joinfold.operators.side import Side

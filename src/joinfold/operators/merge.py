@@ -10,8 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from joinfold.errors import EvaluationError
-from joinfold.kernels import double_double as dd
 from joinfold.kernels.grouping import group_rows, sum_dds, sum_ints
+from joinfold.numbers import double_double as dd
 from joinfold.operators.finish import Totals, finish
 from joinfold.operators.layout import FoldLayout
 from joinfold.operators.values import extreme_of, identity_codes

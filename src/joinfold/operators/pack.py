@@ -17,21 +17,41 @@ A stream that is joined with relations comes with a row for each match. Rows of 
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from joinfold.algebra import Monomial
-from joinfold.kernels import double_double
 from joinfold.kernels.grouping import count, group_rows, sum_dds, sum_ints
+from joinfold.numbers import double_double
 from joinfold.operators.codec import encode
 from joinfold.operators.glimpse import Glimpse, glimpse_of
-from joinfold.operators.layout import LIMB_BITS, Extreme, Factor, FoldLayout, InputLayout, IntegerSum
+from joinfold.operators.layout import (
+    LIMB_BITS,
+    Bit,
+    Extreme,
+    Factor,
+    FoldLayout,
+    InputLayout,
+    IntegerSum,
+    Limb,
+    Special,
+    SpecialKind,
+)
 from joinfold.operators.ordering import order_names
 from joinfold.operators.timeline import NEVER
-from joinfold.operators.values import extreme_of, floats, identity_codes, in_utc, integers, present, stable_hash
+from joinfold.operators.values import (
+    extreme_of,
+    floats,
+    identity_codes,
+    in_utc,
+    integers,
+    ordered_pairs,
+    present,
+    stable_hash,
+)
 
 Flags = NDArray[np.bool_]
 Integers = NDArray[np.int64]
@@ -251,16 +271,21 @@ class _Grouping:
         self.cache: dict[tuple[str, str], Any] = {}
 
     def integer(self, column: IntegerSum) -> Integers:
-        """The sum of a limb, a count, or a count of special values."""
+        """The sum of a limb, or the number of rows, of special values, or of values that have a bit."""
         mask = self._mask(column.monomial)
-        if column.special is not None:
-            return count(self.entry_of_row, self.entries, mask & self._special(column))
-        valued = [name for name, power in column.monomial.powers if power]
-        if not valued:
-            return count(self.entry_of_row, self.entries, mask)
-        (name,) = valued
-        limb = self._limbs(self.factors[name])[column.limb]
-        return sum_ints(self.entry_of_row, self.entries, limb if mask.all() else np.where(mask, limb, 0))
+        match column.part:
+            case Special(kind=kind):
+                return count(self.entry_of_row, self.entries, mask & self._special(column.monomial, kind))
+            case Bit(number=number):
+                return count(self.entry_of_row, self.entries, mask & self._bit(column.monomial, number))
+            case Limb() if column.counts:
+                return count(self.entry_of_row, self.entries, mask)
+            case Limb(number=number):
+                ((name, _),) = [power for power in column.monomial.powers if power[1]]
+                limb = self._limbs(self.factors[name])[number]
+                return sum_ints(self.entry_of_row, self.entries, limb if mask.all() else np.where(mask, limb, 0))
+            case _:
+                assert_never(column.part)
 
     def real(self, monomial: Monomial) -> double_double.DoubleDoubles:
         """The sum of a monomial of numbers, each product exact to twice the precision."""
@@ -276,7 +301,9 @@ class _Grouping:
     def extreme(self, column: Extreme) -> pa.Array:
         """The smallest or largest value of each entry, NULL where it has none."""
         values = self.batch.column(column.column)
-        mask = self._mask(Monomial(tuple(sorted((name, 0) for name in column.conditions))))
+        if column.by is not None:
+            values = ordered_pairs(self.batch.column(column.by), values)
+        mask = self._mask(Monomial.presence(column.conditions))
         return extreme_of(values, mask, column.largest, self.entry_of_row, self.entries)
 
     def _mask(self, monomial: Monomial) -> Flags:
@@ -291,23 +318,33 @@ class _Grouping:
                 mask = mask if there is None else mask & there
         return mask
 
-    def _special(self, column: IntegerSum) -> Flags:
-        """Where the number of the monomial is nan, inf, -inf, or a finite number of a sign."""
-        numbers = [factor for name, _ in column.monomial.powers if (factor := self.factors[name]).kind != "condition"]
+    def _numbers(self, monomial: Monomial) -> list[Factor]:
+        return [factor for name, _ in monomial.powers if (factor := self.factors[name]).kind != "condition"]
+
+    def _bit(self, monomial: Monomial, number: int) -> Flags:
+        """Where the integer of the monomial has a bit set."""
+        (factor,) = self._numbers(monomial)
+        value = self._cached("integers", factor, lambda: integers(self.batch.column(factor.name)))
+        return (value >> number) & 1 == 1  # type: ignore[no-any-return]
+
+    def _special(self, monomial: Monomial, kind: SpecialKind) -> Flags:
+        """Where a number of the monomial is of a kind."""
         flags = np.zeros(self.batch.num_rows, np.bool_)
-        for factor in numbers:
+        for factor in self._numbers(monomial):
             value = self._raw(factor)
-            match column.special:
+            match kind:
                 case "nan":
                     flags |= np.isnan(value)
                 case "inf" | "-inf":
-                    flags |= value == float(column.special)
+                    flags |= value == float(kind)
                 case "positive":
                     flags |= (value > 0) & np.isfinite(value)
                 case "negative":
                     flags |= (value < 0) & np.isfinite(value)
                 case "zero":
                     flags |= value == 0
+                case _:
+                    assert_never(kind)
         return flags
 
     def _raw(self, factor: Factor) -> NDArray[np.float64]:

@@ -5,8 +5,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from joinfold.kernels import double_double as dd
 from joinfold.kernels.grouping import sum_dds
+from joinfold.numbers import double_double as dd
 from joinfold.operators.entries import Doubles, Integers
 
 Item = TypeVar("Item", np.int64, np.float64, np.bool_)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joinfold.errors import EvaluationError
-from joinfold.kernels import double_double as dd
+from joinfold.numbers import double_double as dd
 from joinfold.operators.entries import Doubles, Integers
 from joinfold.operators.groups import GroupTotals
 from joinfold.operators.layout import FoldLayout

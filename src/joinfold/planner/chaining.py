@@ -296,4 +296,4 @@ def _part(refs: Sequence[ColumnRef]) -> Part:
 
 def _is_valued(column: IntegerSum) -> bool:
     """Whether a column sums a number; else it counts."""
-    return column.special is None and any(power for _, power in column.monomial.powers)
+    return not column.counts

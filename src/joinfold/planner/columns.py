@@ -59,9 +59,17 @@ class InputColumns:
         """A number to be summed where all of ``where`` is true; elsewhere it is not computed."""
         wide = _guarded(where, widened(expression))
         name = self._column("x", wide)
-        if name not in self._factors:
-            self._factors[name] = _numeric_factor(name, wide.type)
-        return self._factors[name]
+        return self._factors.setdefault(name, _numeric_factor(name, wide.type))
+
+    def integer_number(self, expression: Expression, where: Sequence[Expression]) -> Factor:
+        """An integer whose bits are counted: in its own type, an error where it does not fit."""
+        narrow = _guarded(where, converted(widened(expression), expression.type))
+        name = self._column("x", narrow)
+        return self._factors.setdefault(name, _numeric_factor(name, narrow.type))
+
+    def truth(self, expression: Expression, where: Sequence[Expression]) -> Factor:
+        """A condition that is counted where it is true, and computed where all of ``where`` is."""
+        return self.condition(_guarded(where, expression))
 
     def condition(self, expression: Expression) -> Factor:
         """A condition that rows must fulfil to be counted; NULL has no type of its own, and is not true."""
@@ -85,11 +93,20 @@ class InputColumns:
         return _place(self._reals, monomial)
 
     def extreme(
-        self, expression: Expression, largest: bool, conditions: Iterable[Factor], where: Sequence[Expression]
+        self,
+        expression: Expression,
+        largest: bool,
+        conditions: Iterable[Factor],
+        where: Sequence[Expression],
+        by: Expression | None = None,
     ) -> int:
-        """The place of an extreme; where not all of ``where`` is true it is not computed."""
-        column = self._column("e", _guarded(where, widened(expression)))
-        return _place(self._extremes, Extreme(column, largest, tuple(factor.name for factor in conditions)))
+        """The place of an extreme, in the order of ``by``; where not all of ``where`` is true it is not computed."""
+        names = tuple(factor.name for factor in conditions)
+        column, order = (
+            None if part is None else self._column("e", _guarded(where, widened(part))) for part in (expression, by)
+        )
+        assert column is not None
+        return _place(self._extremes, Extreme(column, largest, names, order))
 
     def part(self, monomial: Monomial) -> Monomial:
         """The part of a monomial that is made of this input's factors."""

@@ -6,11 +6,9 @@ carry. Everything that no engine runs yet is refused here, with what is missing.
 """
 
 import os
-from itertools import product as every_choice
 
-from joinfold.algebra import AGGREGATES, ExtremumAggregate, MomentAggregate, Monomial
 from joinfold.errors import QueryError
-from joinfold.logical.expressions import Aggregate, Call, Column, Expression, inputs_read, rewrite, walk
+from joinfold.logical.expressions import Call, Column, Expression, inputs_read, walk
 from joinfold.logical.graph import Band, Inequality
 from joinfold.logical.query import (
     Every,
@@ -21,38 +19,29 @@ from joinfold.logical.query import (
     OnWindowId,
 )
 from joinfold.operators.layout import (
-    AggregateLayout,
     Bound,
-    ColumnRef,
     Combining,
-    ExtremeFold,
-    Factor,
     FoldLayout,
-    IntegerSum,
-    MomentSum,
     PairCondition,
     RangeJoin,
 )
 from joinfold.operators.timeline import Timeline
 from joinfold.operators.window_ids import WindowIds
 from joinfold.planner.adapting import Following, has_choice
-from joinfold.planner.columns import InputColumns
 from joinfold.planner.cost.weights import Weights, usual_weights
 from joinfold.planner.deciding import Question, decide
 from joinfold.planner.estimating import Setting
-from joinfold.planner.factors import conditions_of, factors_by_input
 from joinfold.planner.forcing import Plan, choose
+from joinfold.planner.places import Places
 from joinfold.planner.plan import Frame, GroupColumn, PhysicalPlan
 from joinfold.planner.relations import with_homes
-from joinfold.planner.specials import any_special, special_products
 from joinfold.planner.statistics import Statistics
+from joinfold.planner.summing import Summing
 from joinfold.planner.widening import converted
 from joinfold.types import BOOLEAN, DataType
 from joinfold.window import PartitionedRows, RangeByRows, Rows
 
 CONSTANT = "\0constant"  # the input of one row that a query over one stream is joined with
-PAIR = "\0pair"  # what is computed for every combination
-_EXACT = ("count", "sum", "avg")
 
 
 def plan_fold(
@@ -98,12 +87,9 @@ class _Folding:
         self.query = query = self.homes.query
         aliases = [input_.alias for input_ in query.inputs]
         aliases += [CONSTANT] if len(aliases) == 1 else []
-        self.inputs = [InputColumns(place, alias) for place, alias in enumerate(aliases)]
-        self.pair = InputColumns(len(aliases), PAIR)
-        self.places = [*self.inputs, self.pair]
-        self.integers: list[tuple[int, ...]] = [(0,) * len(self.places)]
-        self.reals: list[tuple[ColumnRef, ...]] = []
-        self.extremes: list[ExtremeFold] = []
+        self.places = Places(aliases)
+        self.inputs, self.pair = self.places.inputs, self.places.pair
+        self.summing = Summing(self.places)
 
     def plan(
         self,
@@ -121,7 +107,7 @@ class _Folding:
         ranges = tuple(join for link in self._links() for join in link)
         conditions = tuple(self._condition(part) for part in query.graph.residual)
         groups = tuple(self._group(expression) for expression in query.groups)
-        aggregates = tuple(self._aggregate(aggregate) for aggregate in query.aggregates)
+        aggregates = tuple(self.summing.layout_of(aggregate) for aggregate in query.aggregates)
         shown = self._shown() if query.is_plain_join else ()
         partitions = {}
         for place, (input_, side) in enumerate(zip(query.streams, self.inputs, strict=False)):
@@ -136,9 +122,9 @@ class _Folding:
             delays_us=tuple(input_.source.delay_us for input_ in query.streams),
             inputs=tuple(side.layout() for side in self.inputs),
             pair=self.pair.layout(),
-            integer_products=tuple(self.integers),
-            real_products=tuple(self.reals),
-            extremes=tuple(self.extremes),
+            integer_products=tuple(self.summing.integers),
+            real_products=tuple(self.summing.reals),
+            extremes=tuple(self.summing.extremes),
             aggregates=aggregates,
             changes=query.changes,
             on_arrival=isinstance(query.emit, OnArrival),
@@ -180,43 +166,23 @@ class _Folding:
         grouped, classes = set(self.query.groups), layout.bucket_classes
         return not classes or not all(grouped & set(self.query.graph.keys[number].members) for number in classes)
 
-    def _place(self, expression: Expression) -> int:
-        """Where an expression is computed: the input that it reads, the first for a constant, or the pair."""
-        reads = inputs_read(expression)
-        if len(reads) > 1:
-            return len(self.inputs)
-        return next((place for place, side in enumerate(self.inputs) if side.alias in reads), 0)
-
     def _group(self, expression: Expression) -> GroupColumn:
-        place = self._place(expression)
-        return GroupColumn(place, self.places[place].group(self._at(place, expression)), expression.type)
+        place = self.places.of(expression)
+        return GroupColumn(place, self.places[place].group(self.places.at(place, expression)), expression.type)
 
     def _shown(self) -> tuple[tuple[Column, str], ...]:
         """The columns that a plain join shows, which its entries carry."""
         read = [node for output in self.query.outputs for node in walk(output.expression)]
         columns = dict.fromkeys(node for node in read if isinstance(node, Column))
-        carried = ((column, self.inputs[self._place(column)].carry(column)) for column in columns)
+        carried = ((column, self.inputs[self.places.of(column)].carry(column)) for column in columns)
         return tuple((self.homes.written(column), name) for column, name in carried)
 
     # --- what looks at combinations -------------------------------------------------------------------------
 
-    def _at(self, place: int, expression: Expression) -> Expression:
-        """The expression as a place computes it: the pair from carried columns, an input from its own."""
-        if place < len(self.inputs):
-            return expression
-
-        def carried(node: Expression) -> Expression | None:
-            if not isinstance(node, Column):
-                return None
-            own = self._place(node)
-            return Column(str(own), self.inputs[own].carry(node), node.type)
-
-        return rewrite(expression, carried)
-
     def _condition(self, condition: Expression) -> PairCondition:
         reads = inputs_read(condition)
         places = tuple(place for place, side in enumerate(self.inputs) if side.alias in reads)
-        return PairCondition(self._at(len(self.inputs), condition), places)
+        return PairCondition(self.places.at(len(self.inputs), condition), places)
 
     def _links(self) -> list[list[RangeJoin]]:
         graph = self.query.graph
@@ -234,147 +200,11 @@ class _Folding:
 
     def _inequality(self, part: Inequality) -> RangeJoin:
         type_ = _compared(part.left, part.right)
-        value_place, bound_place = self._place(part.left), self._place(part.right)
+        value_place, bound_place = self.places.of(part.left), self.places.of(part.right)
         value = self.inputs[value_place].carry(converted(part.left, type_))
         bound = Bound(self.inputs[bound_place].carry(converted(part.right, type_)), "=" in part.operator)
         is_low = part.operator in (">", ">=")
         return RangeJoin(value_place, value, bound_place, bound if is_low else None, None if is_low else bound)
-
-    # --- aggregates -----------------------------------------------------------------------------------------
-
-    def _aggregate(self, aggregate: Aggregate) -> AggregateLayout:
-        spec = AGGREGATES[aggregate.function]
-        conditions: list[list[Factor]] = [[] for _ in self.places]
-        where = conditions_of(aggregate.condition)
-        for part in where:
-            place = self._place(part)
-            conditions[place].append(self.places[place].condition(self._at(place, part)))
-        if isinstance(spec, ExtremumAggregate):
-            (argument,) = aggregate.arguments
-            return self._extreme(aggregate, argument, spec.largest, conditions, where)
-        assert isinstance(spec, MomentAggregate)
-        filters = tuple(factor.name for factors in conditions for factor in factors)
-        return self._moments(aggregate, spec, filters, where)
-
-    def _guards(self, place: int, where: tuple[Expression, ...]) -> list[Expression]:
-        """The conditions of a FILTER that a place knows: it computes an argument only where they are true."""
-        if place < len(self.inputs):
-            return [part for part in where if self._place(part) == place]
-        guards: list[Expression] = []
-        for part in where:
-            own = self._place(part)
-            if own < len(self.inputs):
-                guards.append(Column(str(own), self.inputs[own].carry(converted(part, BOOLEAN)), BOOLEAN))
-            else:
-                guards.append(self._at(place, part))
-        return guards
-
-    def _extreme(
-        self,
-        aggregate: Aggregate,
-        argument: Expression,
-        largest: bool,
-        conditions: list[list[Factor]],
-        where: tuple[Expression, ...],
-    ) -> AggregateLayout:
-        place = self._place(argument)
-        computed, guards = self._at(place, argument), self._guards(place, where)
-        index = self.places[place].extreme(computed, largest, conditions[place], guards)
-        partners = []
-        for other, side in enumerate(self.places):
-            present = Monomial.of((factor.name, 0) for factor in conditions[other]) if other != place else Monomial()
-            partners.append(side.integer(IntegerSum(present)))
-        self.extremes.append(ExtremeFold(place, index, tuple(partners)))
-        return AggregateLayout(aggregate.function, aggregate.type, extreme=len(self.extremes) - 1)
-
-    def _moments(
-        self, aggregate: Aggregate, spec: MomentAggregate, filters: tuple[str, ...], where: tuple[Expression, ...]
-    ) -> AggregateLayout:
-        counted = aggregate.function == "count"
-        arguments = []
-        for argument in aggregate.arguments:
-            split = factors_by_input(argument) or {PAIR: argument}
-            names = []
-            for place, side in enumerate(self.places):
-                own = split.get(side.alias, split.get("") if place == 0 else None)
-                if own is not None:
-                    computed, guards = self._at(place, own), self._guards(place, where)
-                    factor = side.presence(computed, guards) if counted else side.number(computed, guards)
-                    names.append(factor.name)
-            arguments.append(tuple(names))
-        kinds = {self._factor(name).kind for names in arguments for name in names}
-        exact = aggregate.function in _EXACT and "floating" not in kinds
-        scale = aggregate.arguments[0].type.scale or 0 if aggregate.arguments else 0
-        moments = []
-        for monomial in spec.monomials(tuple(arguments), filters):
-            limbs = self._exact_sum(monomial) if exact else ((self._real_sum(monomial), 0),)
-            moments.append(MomentSum(limbs, scale if any(power for _, power in monomial.powers) else 0))
-        specials = () if exact else self._specials(aggregate, tuple(arguments), filters)
-        return AggregateLayout(aggregate.function, aggregate.type, exact, tuple(moments), specials)
-
-    def _factor(self, name: str) -> Factor:
-        return next(factor for side in self.places if (factor := side.factor(name)) is not None)
-
-    def _exact_sum(self, monomial: Monomial) -> tuple[tuple[ColumnRef, int], ...]:
-        """Limb by limb: with numbers at one place in int64, with numbers at several in double-double."""
-        parts = [side.part(monomial) for side in self.places]
-        limbs = [
-            range(max((self._factor(name).limbs for name, power in part.powers if power), default=1)) for part in parts
-        ]
-        valued = sum(any(power for _, power in part.powers) for part in parts)
-        found = []
-        for chosen in every_choice(*limbs):
-            columns = tuple(
-                side.integer(IntegerSum(part, limb))
-                for side, part, limb in zip(self.places, parts, chosen, strict=True)
-            )
-            if valued > 1:
-                ref = self._real_product(tuple(ColumnRef(True, column) for column in columns))
-            else:
-                ref = self._integer_product(columns)
-            found.append((ref, 32 * sum(chosen)))
-        return tuple(found)
-
-    def _real_sum(self, monomial: Monomial) -> ColumnRef:
-        refs = []
-        for side in self.places:
-            part = side.part(monomial)
-            counts = not any(power for _, power in part.powers)
-            refs.append(
-                ColumnRef(True, side.integer(IntegerSum(part))) if counts else ColumnRef(False, side.real(part))
-            )
-        if all(ref.is_integer for ref in refs):
-            return self._integer_product(tuple(ref.index for ref in refs))
-        return self._real_product(tuple(refs))
-
-    def _specials(
-        self, aggregate: Aggregate, arguments: tuple[tuple[str, ...], ...], filters: tuple[str, ...]
-    ) -> tuple[tuple[str, ColumnRef], ...]:
-        """Counts of combinations whose value is nan, inf or -inf, by kind."""
-        names = [name for argument in arguments for name in argument]
-        everything = Monomial.of((name, 0) for name in (*filters, *names))
-        parts = [side.part(everything) for side in self.places]
-        valued = [place for place, part in enumerate(parts) if any(name in part.factors for name in names)]
-        is_linear = aggregate.function in ("sum", "avg")
-        found: list[tuple[str, ColumnRef]] = []
-        for kind, wanted in special_products(len(valued)) if is_linear else any_special(len(valued)):
-            special = dict(zip(valued, wanted, strict=True))
-            columns = tuple(
-                side.integer(IntegerSum(part, special=special.get(place)))
-                for place, (side, part) in enumerate(zip(self.places, parts, strict=True))
-            )
-            found.append((kind, self._integer_product(columns)))
-        return tuple(found)
-
-    def _integer_product(self, columns: tuple[int, ...]) -> ColumnRef:
-        if columns not in self.integers:
-            self.integers.append(columns)
-        return ColumnRef(True, self.integers.index(columns))
-
-    def _real_product(self, columns: tuple[ColumnRef, ...]) -> ColumnRef:
-        if columns not in self.reals:
-            self.reals.append(columns)
-        return ColumnRef(False, self.reals.index(columns))
 
 
 def _timeline(query: LogicalQuery) -> Timeline:

@@ -7,7 +7,7 @@ has a row of 8-byte columns for each slot, in arrays that double when they are f
 from collections.abc import Mapping
 
 from joinfold.operators.choice import SUMS
-from joinfold.operators.layout import FoldLayout, InputLayout
+from joinfold.operators.layout import FoldLayout, InputLayout, Limb
 from joinfold.planner.cost.engine import FoldAmounts
 from joinfold.types import DataType
 
@@ -32,11 +32,9 @@ def column_bytes(type_: DataType) -> float:
 def entry_bytes(side: InputLayout, widths: Mapping[str, float]) -> float:
     """An entry in a blob; ``widths`` has the bytes of the columns of its frame."""
     values = sum(widths.get(name, BIGINT_BYTES) for name in side.identity)
-    sums = sum(
-        SUM_BYTES if column.limb == 0 and any(power for _, power in column.monomial.powers) else COUNT_BYTES
-        for column in side.integers
-    )
-    extremes = sum(1.0 + widths.get(extreme.column, BIGINT_BYTES) for extreme in side.extremes)
+    sums = sum(SUM_BYTES if column.part == Limb(0) and not column.counts else COUNT_BYTES for column in side.integers)
+    columns = [name for extreme in side.extremes for name in (extreme.column, extreme.by) if name is not None]
+    extremes = sum(1.0 + widths.get(name, BIGINT_BYTES) for name in columns)
     return CELL_BYTES + values + sums + REAL_BYTES * len(side.reals) + extremes
 
 
