@@ -18,7 +18,7 @@ import joinfold.algebra
 from joinfold.algebra import AGGREGATES, ALIASES, Argument
 from joinfold.types import BIGINT, DOUBLE, FLOAT, INT, INTERVAL, STRING, VOID, DataType, decimal
 
-from .answers import EXTREMA, MOMENTS, answer, extremum_of, monomials
+from .answers import EXTREMA, MOMENTS, answer, extremum_of, finished, monomials
 from .basis import Basis
 from .definitions import DIRECT, same
 from .moments import fold
@@ -153,6 +153,10 @@ def test_a_filter_is_a_factor_that_is_null_where_the_predicate_is_not_true(
         ("stddev_samp", None, None, 0.0),
         ("covar_pop", None, 0.0, 0.0),
         ("covar_samp", None, None, 0.0),
+        ("skewness", None, None, None),
+        ("kurtosis", None, None, None),
+        ("regr_count", 0, 1, 2),
+        ("regr_r2", None, None, None),
         ("corr", None, None, None),
         ("regr_slope", None, None, None),
         ("regr_intercept", None, None, None),
@@ -163,6 +167,18 @@ def test_of_nothing_of_one_row_and_of_a_constant(name: str, of_nothing: Any, of_
     arguments = (("a.x",), ("a.y",))[: AGGREGATES[name].arities[-1]]
     answers = [through_payloads(name, arguments, [rows, [{}], [{}]]) for rows in ([], [row], [row, row])]
     assert answers == [of_nothing, of_one, of_one_twice]
+
+
+@given(rows=st.lists(st.none() | st.integers(-(2**31), 2**31 - 1), max_size=9))
+def test_truth_and_bits_from_their_counts(rows: list[int | None]) -> None:
+    present = [value for value in rows if value is not None]
+    bits = [sum(value >> bit & 1 for value in present) for bit in range(32)]
+    for name in ("bit_and", "bit_or", "bit_xor"):
+        assert finished(AGGREGATES[name], [len(present), *bits]) == DIRECT[name]([(value,) for value in rows])
+    for name in ("bool_and", "bool_or"):
+        truths = [(None if value is None else value > 0,) for value in rows]
+        positive = sum(value > 0 for value in present)
+        assert finished(AGGREGATES[name], [len(present), positive]) == DIRECT[name](truths)
 
 
 def test_rows_plus_one_and_minus_one_sum_to_0_and_are_not_nothing() -> None:
@@ -215,6 +231,14 @@ TYPES = {
     "avg": "DOUBLE DOUBLE DOUBLE DOUBLE DECIMAL(14,6) DECIMAL(38,6) - - - -",
     "min": "INT BIGINT FLOAT DOUBLE DECIMAL(10,2) DECIMAL(38,2) STRING INTERVAL - -",
     "max": "INT BIGINT FLOAT DOUBLE DECIMAL(10,2) DECIMAL(38,2) STRING INTERVAL - -",
+    "min_by": "INT BIGINT FLOAT DOUBLE DECIMAL(10,2) DECIMAL(38,2) STRING INTERVAL - -",
+    "max_by": "INT BIGINT FLOAT DOUBLE DECIMAL(10,2) DECIMAL(38,2) STRING INTERVAL - -",
+    "bool_and": "- - - - - - - - - -",
+    "bool_or": "- - - - - - - - - -",
+    "bit_and": "INT BIGINT - - - - - - - -",
+    "bit_or": "INT BIGINT - - - - - - - -",
+    "bit_xor": "INT BIGINT - - - - - - - -",
+    "regr_count": "BIGINT BIGINT BIGINT BIGINT BIGINT BIGINT - - - -",
 }
 STATISTIC = "DOUBLE DOUBLE DOUBLE DOUBLE DOUBLE DOUBLE - - - -"
 COLUMNS = (INT, BIGINT, FLOAT, DOUBLE, decimal(10, 2), decimal(38, 2), STRING, INTERVAL, ARRAY, VOID)
@@ -233,8 +257,9 @@ def test_types(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_arities(name: str) -> None:
     accepted = [arity for arity in range(4) if AGGREGATES[name].accepts((INT,) * arity)]
-    two = name.startswith(("covar", "corr", "regr"))
-    assert accepted == ([0, 1] if name == "count" else [2] if two else [1])
+    two = name.startswith(("covar", "corr", "regr")) or name.endswith("_by")
+    none = name.startswith("bool")
+    assert accepted == ([0, 1] if name == "count" else [] if none else [2] if two else [1])
 
 
 def test_one_wrong_argument_is_enough_to_refuse() -> None:
@@ -245,6 +270,7 @@ def test_one_wrong_argument_is_enough_to_refuse() -> None:
 
 
 def test_aliases_lead_to_aggregates_and_hide_none() -> None:
-    assert ALIASES == {"mean": "avg", "variance": "var_samp", "stddev": "stddev_samp"}
+    statistics = {"mean": "avg", "variance": "var_samp", "stddev": "stddev_samp"}
+    assert {**statistics, "every": "bool_and", "any": "bool_or", "some": "bool_or"} == ALIASES
     assert set(ALIASES.values()) <= set(AGGREGATES)
     assert not set(ALIASES) & set(AGGREGATES)

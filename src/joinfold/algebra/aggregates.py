@@ -39,7 +39,7 @@ class Aggregate:
 
     ``fewest`` rows it takes to have a value, whatever they hold. Where all numbers are integers or decimals an
     aggregate that ``is_exact`` is computed without rounding. NaN and infinities count as in arithmetic for one that
-    ``is_linear``; any other is NaN as soon as there is one.
+    ``is_linear``; any other is NaN as soon as there is one. One that ``counts_rows`` is written with ``*`` too.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Aggregate:
     fewest: int = 1
     is_exact: bool = True
     is_linear: bool = True
+    counts_rows: bool = False
 
     def __post_init__(self) -> None:
         assert self.name == self.name.lower() and self.components
@@ -61,14 +62,9 @@ class Aggregate:
 
     @property
     def arities(self) -> tuple[int, ...]:
-        """How many arguments it may have: all, or none at all where it can do without a row's values."""
+        """How many arguments it may have: all, or none at all where it counts rows."""
         every = len(self.arguments)
         return (0, every) if self.counts_rows else (every,)
-
-    @property
-    def counts_rows(self) -> bool:
-        """Whether it is written with ``*`` too: it wants to know of rows only that they are there, also of none."""
-        return self.fewest == 0
 
     @property
     def extremum(self) -> Extremum | None:
@@ -179,8 +175,8 @@ _PAIRED = _moments((0, 0))
 _JOINT = _moments((0, 0), (1, 0), (0, 1), (1, 1))
 _LINE = (*_JOINT, Moment((0, 2)))
 _ELLIPSE = (*_JOINT, Moment((2, 0)), Moment((0, 2)))
-_TRUE = (*_ROWS, TruthCount())
-_SET = (*_ROWS, BitCounts())
+_TRUE: tuple[Component, ...] = (*_ROWS, TruthCount())
+_SET: tuple[Component, ...] = (*_ROWS, BitCounts())
 _SMALLEST, _LARGEST = (Extremum(largest=False),), (Extremum(largest=True),)
 _SMALLEST_BY, _LARGEST_BY = (Extremum(largest=False, by=True),), (Extremum(largest=True, by=True),)
 
@@ -194,23 +190,41 @@ def _statistic(name: str, moments: tuple[Moment, ...], finisher: Finisher, fewes
 AGGREGATES: dict[str, Aggregate] = {
     aggregate.name: aggregate
     for aggregate in (
-        Aggregate("count", ("x",), _COUNTS, _ROWS, finishers.count, fewest=0),
+        Aggregate("count", ("x",), _COUNTS, _ROWS, finishers.count, fewest=0, counts_rows=True),
         Aggregate("sum", ("x",), _SUMS, _TOTAL, finishers.total),
         Aggregate("avg", ("x",), _AVERAGES, _TOTAL, finishers.average),
         Aggregate("min", ("x",), _EXTREMES, _SMALLEST),
         Aggregate("max", ("x",), _EXTREMES, _LARGEST),
+        Aggregate("min_by", ("x", "y"), _EXTREMES, _SMALLEST_BY),
+        Aggregate("max_by", ("x", "y"), _EXTREMES, _LARGEST_BY),
+        Aggregate("bool_and", ("x",), _TRUTHS, _TRUE, finishers.in_all),
+        Aggregate("bool_or", ("x",), _TRUTHS, _TRUE, finishers.in_any),
+        Aggregate("bit_and", ("x",), _BITS, _SET, finishers.bits_in_all),
+        Aggregate("bit_or", ("x",), _BITS, _SET, finishers.bits_in_any),
+        Aggregate("bit_xor", ("x",), _BITS, _SET, finishers.bits_in_odd),
         _statistic("var_pop", _SPREAD, finishers.variance_population),
         _statistic("var_samp", _SPREAD, finishers.variance_sample, fewest=2),
         _statistic("stddev_pop", _SPREAD, finishers.deviation_population),
         _statistic("stddev_samp", _SPREAD, finishers.deviation_sample, fewest=2),
+        _statistic("skewness", _SKEW, finishers.skewness),
+        _statistic("kurtosis", _TAILS, finishers.kurtosis),
         _statistic("covar_pop", _JOINT, finishers.covariance_population),
         _statistic("covar_samp", _JOINT, finishers.covariance_sample, fewest=2),
         _statistic("corr", _ELLIPSE, finishers.correlation),
+        Aggregate("regr_count", ("y", "x"), _PAIRS, _PAIRED, finishers.count, fewest=0),
+        _statistic("regr_r2", _ELLIPSE, finishers.determination),
         _statistic("regr_slope", _LINE, finishers.regression_slope),
         _statistic("regr_intercept", _LINE, finishers.regression_intercept),
     )
 }
 """Every aggregate by its name; of two arguments the first is the dependent one, as in REGR_SLOPE(y, x)."""
 
-ALIASES: dict[str, str] = {"mean": "avg", "variance": "var_samp", "stddev": "stddev_samp"}
-"""Other names, of those that Spark and DuckDB both know and mean alike."""
+ALIASES: dict[str, str] = {
+    "mean": "avg",
+    "variance": "var_samp",
+    "stddev": "stddev_samp",
+    "every": "bool_and",
+    "any": "bool_or",
+    "some": "bool_or",
+}
+"""Other names: Spark's."""
