@@ -88,6 +88,11 @@ class ExactNumbers:
         """The nearest doubles, ±∞ beyond the largest; 0 where there is no number."""
         if _is_one(self.denominator) and self.numerator.dtype != object:
             return self.numerator.astype(np.float64)
+        denominator = np.asarray(self.denominator)
+        if _is_exact_in_doubles(self.numerator) and _is_exact_in_doubles(denominator):
+            quotients = np.zeros(len(self))
+            np.divide(self.numerator, denominator, out=quotients, where=denominator != 0)  # rounded once
+            return quotients
         return np.array([_quotient(*fraction) for fraction in self.fractions()], np.float64)
 
     def fractions(self) -> list[tuple[int, int]]:
@@ -98,6 +103,10 @@ class ExactNumbers:
 
     def _like(self, other: "ExactNumbers | int") -> "ExactNumbers":
         return other if isinstance(other, ExactNumbers) else ExactNumbers(np.full(len(self), other, object))
+
+
+def _is_exact_in_doubles(values: Integers) -> bool:
+    return values.dtype == np.int64 and (values >= -(2**53)).all() and (values <= 2**53).all()  # type: ignore[return-value]
 
 
 def _is_one(denominator: Integers | int) -> bool:
