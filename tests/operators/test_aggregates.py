@@ -18,6 +18,7 @@ from joinfold.errors import EvaluationError, QueryError
 from joinfold.inprocess import InProcess
 from joinfold.logical.expressions import Aggregate, Column
 from joinfold.logical.query import LogicalQuery, Source
+from joinfold.operators.choice import SUMS
 from joinfold.planner.folding import plan_fold
 from joinfold.reference import duck, duck_expressions, naive
 from joinfold.reference.aggregates import aggregate_value
@@ -46,6 +47,7 @@ rows = st.fixed_dictionaries(
 data = st.fixed_dictionaries({name: st.lists(rows, min_size=2, max_size=7) for name in ("a", "b")})
 
 PLANS = ("", "OPTION (method = tc)", "OPTION (method = pc)", "OPTION (method = tc, early = none, index = 'a list')")
+SUBTRACTING = ("OPTION (method = ic)", "OPTION (method = ic, early = none)", "OPTION (method = ic, index = 'a btree')")
 FRAMES = {
     "a key": "FROM a {0}, b {0} WHERE a.k = b.k",
     "groups": "FROM a {0}, b {0} WHERE a.k = b.k GROUP BY a.s, b.b",
@@ -115,7 +117,8 @@ def in_frame(name: str, frame: str, chance: random.Random) -> str:
     shown = calls(name, chance)
     if frame == "one input":
         shown = re.sub(r"\b[ab]\.", "x.", shown)
-    plans = PLANS if frame in ("a key", "groups", "a range") else ("",)
+    plans = (*PLANS, *(SUBTRACTING if AGGREGATES[name].subtracts else ()))
+    plans = plans if frame in ("a key", "groups", "a range") else ("",)
     return f"SELECT {shown} {FRAMES[frame].format(WINDOW)} {chance.choice(plans)}"
 
 
@@ -132,6 +135,20 @@ def test_every_aggregate_runs_in_every_frame(frame: str) -> None:
         chance = random.Random(f"{frame} {seed}")
         drawn = {alias: [drawn_row(chance) for _ in range(8)] for alias in ("a", "b")}
         runs(in_frame(name, frame, chance), drawn, chance)
+
+
+@pytest.mark.parametrize("name", sorted(name for name, entry in AGGREGATES.items() if entry.subtracts))
+@pytest.mark.parametrize("bound_by", ["a.v <= b.v", "a.v BETWEEN b.v - 6 AND b.v + 6"])
+def test_sums_over_ranges_answer_what_subtracts(name: str, bound_by: str) -> None:
+    entry = AGGREGATES[name]
+    arguments = (f"a.{columns_for(name)[0]}", f"b.{columns_for(name)[-1]}")[: len(entry.arguments)]
+    text = f"SELECT {name.upper()}({', '.join(arguments)}) AS o FROM a {WINDOW}, b {WINDOW} WHERE {bound_by}"
+    plan = plan_fold(bound(text))
+    assert SUMS in plan.choice.indexes or plan.layout.inputs[1].reals
+    for seed in range(5):
+        chance = random.Random(seed)
+        drawn = {alias: [drawn_row(chance) for _ in range(8)] for alias in ("a", "b")}
+        check_batches(InProcess(plan, 2), batches_of(drawn, chance))
 
 
 @pytest.mark.parametrize("name", sorted(AGGREGATES))
