@@ -59,7 +59,9 @@ def test_whatever_is_stored_is_put_together_by_its_kind() -> None:
 
 def test_parts_go_together_where_one_knows_no_type() -> None:
     """A column that is NULL in all rows of a part, and parts without rows."""
-    parts = [pa.RecordBatch.from_pydict({"x": column}) for column in (pa.nulls(2), pa.array(["a"]), pa.array([], "str"))]
+    parts = [
+        pa.RecordBatch.from_pydict({"x": column}) for column in (pa.nulls(2), pa.array(["a"]), pa.array([], "str"))
+    ]
     assert module.together(parts).column("x").to_pylist() == [None, None, "a"]
     empty = module.together([parts[2], parts[2]])
     assert empty.num_rows == 0 and empty.schema.names == ["x"]
