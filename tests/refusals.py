@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from joinfold.algebra import AGGREGATES, ExtremumAggregate
+from joinfold.algebra import AGGREGATES
 from joinfold.dialect import parse
 from joinfold.errors import QueryError
 from joinfold.logical.query import LogicalQuery, OnArrival
@@ -48,7 +48,7 @@ class Asked:
     @property
     def has_extremes(self) -> bool:
         aggregates = () if self.query is None else self.query.aggregates
-        return any(isinstance(AGGREGATES[aggregate.function], ExtremumAggregate) for aggregate in aggregates)
+        return any(AGGREGATES[aggregate.function].extremum is not None for aggregate in aggregates)
 
     @property
     def has_inputs_without_common_key(self) -> bool:

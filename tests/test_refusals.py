@@ -8,7 +8,7 @@ import pytest
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.errors import QueryError
 from joinfold.logical.query import Source
-from joinfold.planner import folding
+from joinfold.planner import drafting
 from joinfold.planner.forcing import Plan
 from joinfold.planner.planning import plan_query
 from tests.refusals import REFUSALS, Asked, Refusal, check_refusal, planned
@@ -84,6 +84,6 @@ def test_every_other_refusal_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     def too_strict(query: object) -> None:
         raise QueryError("no engine runs SYNC ON FULL yet")
 
-    monkeypatch.setattr(folding, "refuse_unsupported", too_strict)
+    monkeypatch.setattr(drafting, "_refuse_unsupported", too_strict)
     with pytest.raises(AssertionError, match="no page announces the refusal: no engine runs SYNC ON FULL yet"):
         planned(query, text)

@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from joinfold.operators.choice import SUMS
-from joinfold.planner.folding import plan_fold
 
 import joinfold as jf
 from joinfold.algebra import AGGREGATES, BitCounts, Extremum, Moment, TruthCount
@@ -20,6 +18,8 @@ from joinfold.errors import EvaluationError, QueryError
 from joinfold.inprocess import InProcess
 from joinfold.logical.expressions import Aggregate, Column
 from joinfold.logical.query import LogicalQuery, Source
+from joinfold.physical.choice import SUMS
+from joinfold.planner.planning import plan_query
 from joinfold.reference import duck, duck_expressions, naive
 from joinfold.reference.aggregates import aggregate_value
 from joinfold.types import DataType
@@ -109,7 +109,7 @@ def batches_of(rows_of: Data, chance: random.Random) -> list[Data]:
 
 def runs(text: str, rows_of: Data, chance: random.Random) -> None:
     """In process, by batches, as in the definition."""
-    check_batches(InProcess(plan_fold(bound(text)), chance.choice([1, 3])), batches_of(rows_of, chance))
+    check_batches(InProcess(plan_query(bound(text)), chance.choice([1, 3])), batches_of(rows_of, chance))
 
 
 def in_frame(name: str, frame: str, chance: random.Random) -> str:
@@ -143,8 +143,8 @@ def test_sums_over_ranges_answer_what_subtracts(name: str, bound_by: str) -> Non
     entry = AGGREGATES[name]
     arguments = (f"a.{columns_for(name)[0]}", f"b.{columns_for(name)[-1]}")[: len(entry.arguments)]
     text = f"SELECT {name.upper()}({', '.join(arguments)}) AS o FROM a {WINDOW}, b {WINDOW} WHERE {bound_by}"
-    plan = plan_fold(bound(text))
-    assert SUMS in plan.choice.indexes or plan.layout.inputs[1].reals
+    plan = plan_query(bound(text))
+    assert SUMS in plan.choice.indexes or plan.body.inputs[1].reals
     for seed in range(5):
         chance = random.Random(seed)
         drawn = {alias: [drawn_row(chance) for _ in range(8)] for alias in ("a", "b")}
@@ -279,7 +279,7 @@ def test_only_the_chosen_value_has_to_fit() -> None:
 def test_what_max_cannot_do_max_by_cannot_either() -> None:
     for call in ("MAX(a.v)", "MAX_BY(a.v, a.d)"):
         with pytest.raises(QueryError, match="IC"):
-            plan_fold(bound(f"SELECT {call} AS x {PAIRED} OPTION (method = ic)"))
+            plan_query(bound(f"SELECT {call} AS x {PAIRED} OPTION (method = ic)"))
 
 
 @pytest.mark.parametrize("option", ["", "EMIT ON ARRIVAL", "OPTION (method = pc)"])
