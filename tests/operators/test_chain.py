@@ -4,6 +4,7 @@ import random
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -16,7 +17,8 @@ from joinfold.planner.planning import plan_query
 from joinfold.reference import naive
 from joinfold.reference.streaming import stream
 from tests import refusals
-from tests.operators.runs import answer, answers_when_made_anew, feed
+from tests.operators.chains import chain_of
+from tests.operators.runs import answer, answers_when_made_anew, check_batches, feed
 from tests.operators.test_machine import scattered
 from tests.strategies import Case, assert_same_answers, cases
 
@@ -155,3 +157,15 @@ def test_every_root_and_one_fold_answer_alike(draws: random.Random, buckets: int
             answered += answer(machine)
         assert_same_answers(expected.answers, answered)
         assert machine.late == expected.late
+
+
+@pytest.mark.parametrize("alias", ["c", "view of a, b"])
+def test_an_input_may_be_called_what_a_view_is(alias: str) -> None:
+    window = "[TUMBLE 1 MICROSECOND]"
+    text = (
+        f"SELECT a.s, COUNT(*) AS n FROM a {window}, b {window}, c `{alias}` {window} "
+        f"WHERE a.k = b.k AND b.j = `{alias}`.j GROUP BY a.s OPTION (root = '{alias}')"
+    )
+    plan = chain_of(text, "k INT, j INT, s INT", "abc")
+    batches = [{name: [{"ts": ts, "k": 1, "j": ts % 3, "s": ts // 2}] for name in "abc"} for ts in range(6)]
+    assert len(check_batches(InProcess(plan, 2), batches)) == 5
