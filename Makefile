@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 2 --dist loadfile
 
-.PHONY: setup demo test test-fast check fmt bench java
+.PHONY: setup demo test test-fast test-deep check fmt bench java
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -21,6 +21,11 @@ test: java $(READY)
 
 test-fast: $(READY)
 	HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not spark and not slow"
+
+# Thousands of examples of every property without Spark, the whole plan matrix, and whatever else is marked deep.
+test-deep: java $(READY)
+	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest --numprocesses 2 --dist worksteal \
+		-m "deep or (hypothesis and not spark)"
 
 check: $(READY)
 	$(BIN)/ruff format --check src tests

@@ -1,5 +1,8 @@
 """Hypothesis profiles, one Spark session for each process, and a cache that is empty: no machine is calibrated.
 
+The profiles `ci` and `deep` draw new examples in every run, from a seed that all processes of the run share and that is
+printed at its beginning.
+
 Processes that run tests side by side compile kernels into folders of their own: numba's files have no lock.
 """
 
@@ -7,6 +10,7 @@ import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from random import SystemRandom
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,10 +19,31 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # before anything imports numba
     own_cache = Path(__file__).parent.parent / ".pytest_cache" / "numba" / os.environ["PYTEST_XDIST_WORKER"]
     os.environ.setdefault("NUMBA_CACHE_DIR", str(own_cache))
 
-settings.register_profile("dev", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("ci", parent=settings.get_profile("dev"), max_examples=50, derandomize=True, print_blob=True)
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "dev")
+SEEDED = ("ci", "deep")
+
+settings.register_profile(
+    "dev", max_examples=30, deadline=None, derandomize=False, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile("fast", parent=settings.get_profile("dev"), max_examples=8)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+settings.register_profile("ci", parent=settings.get_profile("dev"), max_examples=50, database=None, print_blob=True)
+settings.register_profile("deep", parent=settings.get_profile("ci"), max_examples=2000)
+settings.load_profile(PROFILE)
+
+
+@pytest.hookimpl(tryfirst=True)  # before hypothesis reads the option
+def pytest_configure(config: pytest.Config) -> None:
+    if PROFILE in SEEDED and config.getoption("--hypothesis-seed") is None:
+        seed = os.environ.setdefault("JOINFOLD_SEED", str(SystemRandom().randrange(2**32)))  # workers inherit it
+        config.option.hypothesis_seed = seed
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    seed = config.getoption("--hypothesis-seed")
+    if seed is None:
+        return None
+    again = f"HYPOTHESIS_PROFILE={PROFILE} .venv/bin/python -m pytest --hypothesis-seed={seed}"
+    return f"examples are drawn from seed {seed}; to draw the same again: {again}"
 
 
 SLOW = (
@@ -35,21 +60,29 @@ SLOW = (
     "operators/state/test_bucket_state.py",
     "operators/state/test_chunks.py",
     "operators/state/test_chunks_of_windows.py",
+    "kernels/test_caching.py",
     "operators/test_arguments.py",
     "operators/test_compaction.py",
     "operators/test_numbers.py",
     "operators/test_plans.py",
     "planner/test_adapting.py",
     "planner/test_engine_laws.py",
+    "tests/test_seeds.py",
     "workloads/test_generated_bytes.py",
 )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long is marked here, in one place, so that `make test-fast` stays under a minute."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What takes long is marked here, in one place, so that `make test-fast` stays under a minute.
+
+    Tests marked `deep` are for the profile of that name.
+    """
     for item in items:
         if item.path.as_posix().endswith(SLOW):
             item.add_marker(pytest.mark.slow)
+    if PROFILE != "deep":
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("deep")])
+        items[:] = [item for item in items if not item.get_closest_marker("deep")]
 
 
 @pytest.fixture(scope="session", autouse=True)

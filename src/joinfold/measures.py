@@ -28,6 +28,41 @@ def max(expression: str) -> Measure:
     return Measure(f"MAX({expression})")
 
 
+def min_by(value: str, by: str) -> Measure:
+    """The value where ``by`` is smallest."""
+    return Measure(f"MIN_BY({value}, {by})")
+
+
+def max_by(value: str, by: str) -> Measure:
+    """The value where ``by`` is largest."""
+    return Measure(f"MAX_BY({value}, {by})")
+
+
+def bool_and(condition: str) -> Measure:
+    """Whether the condition is always true."""
+    return Measure(f"BOOL_AND({condition})")
+
+
+def bool_or(condition: str) -> Measure:
+    """Whether the condition is true at least once."""
+    return Measure(f"BOOL_OR({condition})")
+
+
+def bit_and(expression: str) -> Measure:
+    """The bits that all integers have."""
+    return Measure(f"BIT_AND({expression})")
+
+
+def bit_or(expression: str) -> Measure:
+    """The bits that at least one integer has."""
+    return Measure(f"BIT_OR({expression})")
+
+
+def bit_xor(expression: str) -> Measure:
+    """The bits that an odd number of integers has."""
+    return Measure(f"BIT_XOR({expression})")
+
+
 def var_pop(expression: str) -> Measure:
     """The population variance."""
     return Measure(f"VAR_POP({expression})")
@@ -48,6 +83,16 @@ def stddev_samp(expression: str) -> Measure:
     return Measure(f"STDDEV_SAMP({expression})")
 
 
+def skewness(expression: str) -> Measure:
+    """The skewness of the population."""
+    return Measure(f"SKEWNESS({expression})")
+
+
+def kurtosis(expression: str) -> Measure:
+    """The kurtosis of the population, less 3."""
+    return Measure(f"KURTOSIS({expression})")
+
+
 def covar_pop(left: str, right: str) -> Measure:
     """The population covariance."""
     return Measure(f"COVAR_POP({left}, {right})")
@@ -61,6 +106,16 @@ def covar_samp(left: str, right: str) -> Measure:
 def corr(left: str, right: str) -> Measure:
     """The correlation."""
     return Measure(f"CORR({left}, {right})")
+
+
+def regr_count(dependent: str, independent: str) -> Measure:
+    """Pairs without a NULL."""
+    return Measure(f"REGR_COUNT({dependent}, {independent})")
+
+
+def regr_r2(dependent: str, independent: str) -> Measure:
+    """The share of the variance that the regression line explains."""
+    return Measure(f"REGR_R2({dependent}, {independent})")
 
 
 def regr_slope(dependent: str, independent: str) -> Measure:

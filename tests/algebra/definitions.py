@@ -4,9 +4,11 @@
 """
 
 import math
+import operator
 import statistics
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 Row = tuple[Any, ...]
@@ -60,6 +62,35 @@ def _at_least(fewest: int, function: Callable[[list[Fraction]], Any]) -> Callabl
     return lambda rows: function(_values(rows)) if len(complete(rows)) >= fewest else None
 
 
+def _standardized(values: Sequence[Fraction], power: int, less: int) -> float | None:
+    deviations = _deviations(values)
+    variance = _inner(deviations, deviations) / len(values)
+    if variance == 0:
+        return None
+    return sum((float(deviation) / math.sqrt(variance)) ** power for deviation in deviations) / len(values) - less
+
+
+def _determination(rows: Sequence[Row]) -> float | None:
+    pairs = complete(rows)
+    if len({x for _, x in pairs}) < 2:
+        return None
+    return 1.0 if len({y for y, _ in pairs}) < 2 else (_correlation(rows) or 0.0) ** 2
+
+
+def _by(rows: Sequence[Row], largest: bool) -> Any:
+    """By sorting: NULL before every value in the direction in which the last one is taken."""
+    ordered = [(y, x is not None, x or 0) for x, y in rows if y is not None]
+    smallest_first = [(-y, has, -x) for y, has, x in ordered]
+    if not ordered:
+        return None
+    _, has, x = max(ordered if largest else smallest_first)
+    return (x if largest else -x) if has else None
+
+
+def _folded(function: Callable[[Any, Any], Any]) -> Callable[[Sequence[Row]], Any]:
+    return lambda rows: reduce(function, [row[0] for row in complete(rows)]) if complete(rows) else None
+
+
 DIRECT: dict[str, Callable[[Sequence[Row]], Any]] = {
     "count": lambda rows: len(complete(rows)),
     "sum": _at_least(1, sum),
@@ -72,6 +103,17 @@ DIRECT: dict[str, Callable[[Sequence[Row]], Any]] = {
     "stddev_samp": _at_least(2, lambda values: math.sqrt(statistics.variance(values))),
     "covar_pop": lambda rows: _covariance(rows, 0),
     "covar_samp": lambda rows: _covariance(rows, 1),
+    "min_by": lambda rows: _by(rows, largest=False),
+    "max_by": lambda rows: _by(rows, largest=True),
+    "bool_and": _folded(lambda left, right: left and right),
+    "bool_or": _folded(lambda left, right: left or right),
+    "bit_and": _folded(operator.and_),
+    "bit_or": _folded(operator.or_),
+    "bit_xor": _folded(operator.xor),
+    "skewness": _at_least(1, lambda values: _standardized(values, 3, 0)),
+    "kurtosis": _at_least(1, lambda values: _standardized(values, 4, 3)),
+    "regr_count": lambda rows: len(complete(rows)),
+    "regr_r2": _determination,
     "corr": _correlation,
     "regr_slope": lambda rows: line[0] if (line := _line(rows)) else None,
     "regr_intercept": lambda rows: line[1] if (line := _line(rows)) else None,

@@ -15,14 +15,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import joinfold.algebra
-from joinfold.algebra import AGGREGATES, ALIASES, Argument, Basis, ExtremumAggregate, MomentAggregate, fold
+from joinfold.algebra import AGGREGATES, ALIASES, Argument
 from joinfold.types import BIGINT, DOUBLE, FLOAT, INT, INTERVAL, STRING, VOID, DataType, decimal
 
+from .answers import EXTREMA, MOMENTS, answer, extremum_of, finished, monomials
+from .basis import Basis
 from .definitions import DIRECT, same
+from .moments import fold
 
 Input = Sequence[Mapping[str, Any]]
 NAMES = sorted(AGGREGATES)
-MOMENT_NAMES = sorted(name for name in NAMES if isinstance(AGGREGATES[name], MomentAggregate))
+MOMENT_NAMES = sorted(aggregate.name for aggregate in MOMENTS)
+FOLDED_NAMES = sorted(aggregate.name for aggregate in (*MOMENTS, *EXTREMA))
 
 FACTORS = {"a": ("a.x", "a.y"), "b": ("b.x", "b.y"), "c": ("c.x",)}
 LAYOUTS: dict[int, tuple[tuple[Argument, ...], ...]] = {
@@ -49,7 +53,7 @@ def inputs(most: int) -> st.SearchStrategy[list[Input]]:
 
 
 def layouts(name: str) -> list[tuple[Argument, ...]]:
-    several = isinstance(AGGREGATES[name], MomentAggregate)
+    several = AGGREGATES[name] in MOMENTS
     return [
         arguments
         for arity in AGGREGATES[name].arities
@@ -72,27 +76,21 @@ def direct(name: str, arguments: tuple[Argument, ...], rows: Input) -> Any:
     return DIRECT[name]([tuple(argument_value(row, argument) for argument in arguments) for row in rows])
 
 
-def moment_aggregate(name: str) -> MomentAggregate:
-    aggregate = AGGREGATES[name]
-    assert isinstance(aggregate, MomentAggregate)
-    return aggregate
-
-
 @cache
-def basis_of(aggregate: MomentAggregate, arguments: tuple[Argument, ...], filters: Argument = ()) -> Basis:
-    return Basis.spanning(aggregate.monomials(arguments, filters))
+def basis_of(name: str, arguments: tuple[Argument, ...], filters: Argument = ()) -> Basis:
+    return Basis.spanning(monomials(AGGREGATES[name], arguments, filters))
 
 
 def through_payloads(name: str, arguments: tuple[Argument, ...], rows_of_inputs: Sequence[Input]) -> Any:
     aggregate = AGGREGATES[name]
-    if isinstance(aggregate, ExtremumAggregate):
+    if aggregate in EXTREMA:
         ((factor,),) = arguments
         home = list(FACTORS).index(factor[0])
         others = math.prod(len(rows) for place, rows in enumerate(rows_of_inputs) if place != home)
-        return aggregate.finish(aggregate.fold(row[factor] for row in rows_of_inputs[home]).times(others))
-    basis = basis_of(moment_aggregate(name), arguments)
+        return extremum_of(aggregate, (row[factor] for row in rows_of_inputs[home])).times(others).value
+    basis = basis_of(name, arguments)
     a, b, c = (fold(basis, rows) for rows in rows_of_inputs)
-    return moment_aggregate(name).answer(a * b * c, arguments)
+    return answer(aggregate, a * b * c, arguments)
 
 
 def test_the_example_of_the_room_runs() -> None:
@@ -106,7 +104,7 @@ def test_every_aggregate_has_a_definition() -> None:
     assert all(name == aggregate.name for name, aggregate in AGGREGATES.items())
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FOLDED_NAMES)
 @given(rows=st.lists(st.fixed_dictionaries({"a.x": values, "a.y": values}), max_size=12))
 @example(rows=[])
 @example(rows=[{"a.x": 3, "a.y": 4}])
@@ -114,16 +112,16 @@ def test_every_aggregate_has_a_definition() -> None:
 @example(rows=[{"a.x": 1, "a.y": None}, {"a.x": -1, "a.y": 2}])
 def test_an_aggregate_of_rows_is_its_definition(name: str, rows: Input) -> None:
     for arguments in [(("a.x",), ("a.y",))[:arity] for arity in AGGREGATES[name].arities]:
-        answer = through_payloads(name, arguments, [rows, [{}], [{}]])
-        assert same(answer, direct(name, arguments, rows)), (arguments, answer)
+        found = through_payloads(name, arguments, [rows, [{}], [{}]])
+        assert same(found, direct(name, arguments, rows)), (arguments, found)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FOLDED_NAMES)
 @given(rows_of_inputs=inputs(most=3))
 def test_an_aggregate_over_a_join_is_the_product_of_the_inputs(name: str, rows_of_inputs: list[Input]) -> None:
     for arguments in layouts(name):
-        answer = through_payloads(name, arguments, rows_of_inputs)
-        assert same(answer, direct(name, arguments, joined(rows_of_inputs))), (arguments, answer)
+        found = through_payloads(name, arguments, rows_of_inputs)
+        assert same(found, direct(name, arguments, joined(rows_of_inputs))), (arguments, found)
 
 
 @given(rows_of_inputs=inputs(most=3))
@@ -134,12 +132,11 @@ def test_a_filter_is_a_factor_that_is_null_where_the_predicate_is_not_true(
     marked = [{**row, "c.kept": 1 if (row["c.x"] or 0) > 0 else None} for row in c]
     kept = joined([a, b, [row for row in c if (row["c.x"] or 0) > 0]])
     for name in MOMENT_NAMES:
-        aggregate = moment_aggregate(name)
-        for arguments in LAYOUTS[aggregate.arities[-1]][:2]:
-            basis = basis_of(aggregate, arguments, filters=("c.kept",))
+        for arguments in LAYOUTS[AGGREGATES[name].arities[-1]][:2]:
+            basis = basis_of(name, arguments, filters=("c.kept",))
             payload = fold(basis, a) * fold(basis, b) * fold(basis, marked)
-            answer = aggregate.answer(payload, arguments, filters=("c.kept",))
-            assert same(answer, direct(name, arguments, kept)), (name, arguments, answer)
+            found = answer(AGGREGATES[name], payload, arguments, filters=("c.kept",))
+            assert same(found, direct(name, arguments, kept)), (name, arguments, found)
 
 
 @pytest.mark.parametrize(
@@ -156,6 +153,10 @@ def test_a_filter_is_a_factor_that_is_null_where_the_predicate_is_not_true(
         ("stddev_samp", None, None, 0.0),
         ("covar_pop", None, 0.0, 0.0),
         ("covar_samp", None, None, 0.0),
+        ("skewness", None, None, None),
+        ("kurtosis", None, None, None),
+        ("regr_count", 0, 1, 2),
+        ("regr_r2", None, None, None),
         ("corr", None, None, None),
         ("regr_slope", None, None, None),
         ("regr_intercept", None, None, None),
@@ -166,6 +167,18 @@ def test_of_nothing_of_one_row_and_of_a_constant(name: str, of_nothing: Any, of_
     arguments = (("a.x",), ("a.y",))[: AGGREGATES[name].arities[-1]]
     answers = [through_payloads(name, arguments, [rows, [{}], [{}]]) for rows in ([], [row], [row, row])]
     assert answers == [of_nothing, of_one, of_one_twice]
+
+
+@given(rows=st.lists(st.none() | st.integers(-(2**31), 2**31 - 1), max_size=9))
+def test_truth_and_bits_from_their_counts(rows: list[int | None]) -> None:
+    present = [value for value in rows if value is not None]
+    bits = [sum(value >> bit & 1 for value in present) for bit in range(32)]
+    for name in ("bit_and", "bit_or", "bit_xor"):
+        assert finished(AGGREGATES[name], [len(present), *bits]) == DIRECT[name]([(value,) for value in rows])
+    for name in ("bool_and", "bool_or"):
+        truths = [(None if value is None else value > 0,) for value in rows]
+        positive = sum(value > 0 for value in present)
+        assert finished(AGGREGATES[name], [len(present), positive]) == DIRECT[name](truths)
 
 
 def test_rows_plus_one_and_minus_one_sum_to_0_and_are_not_nothing() -> None:
@@ -199,7 +212,7 @@ def test_decimals_stay_exact_beyond_the_context_of_their_thread() -> None:
     assert through_payloads("avg", (("a.x",),), [rows, [{}], [{}]]) == total / 2
 
 
-@pytest.mark.parametrize("name", MOMENT_NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_an_aggregate_crosses_processes(name: str) -> None:
     assert pickle.loads(pickle.dumps(AGGREGATES[name])) == AGGREGATES[name]
 
@@ -207,8 +220,7 @@ def test_an_aggregate_crosses_processes(name: str) -> None:
 @pytest.mark.parametrize("name", MOMENT_NAMES)
 def test_the_moments_of_an_aggregate_hold_their_lower_powers(name: str) -> None:
     """So that an engine can always keep them about another origin."""
-    aggregate = moment_aggregate(name)
-    basis = Basis.spanning(aggregate.monomials((("a.x",), ("a.y",))[: aggregate.arities[-1]]))
+    basis = basis_of(name, (("a.x",), ("a.y",))[: AGGREGATES[name].arities[-1]])
     assert basis == basis.with_lower_powers()
 
 
@@ -219,6 +231,14 @@ TYPES = {
     "avg": "DOUBLE DOUBLE DOUBLE DOUBLE DECIMAL(14,6) DECIMAL(38,6) - - - -",
     "min": "INT BIGINT FLOAT DOUBLE DECIMAL(10,2) DECIMAL(38,2) STRING INTERVAL - -",
     "max": "INT BIGINT FLOAT DOUBLE DECIMAL(10,2) DECIMAL(38,2) STRING INTERVAL - -",
+    "min_by": "INT BIGINT FLOAT DOUBLE DECIMAL(10,2) DECIMAL(38,2) STRING INTERVAL - -",
+    "max_by": "INT BIGINT FLOAT DOUBLE DECIMAL(10,2) DECIMAL(38,2) STRING INTERVAL - -",
+    "bool_and": "- - - - - - - - - -",
+    "bool_or": "- - - - - - - - - -",
+    "bit_and": "INT BIGINT - - - - - - - -",
+    "bit_or": "INT BIGINT - - - - - - - -",
+    "bit_xor": "INT BIGINT - - - - - - - -",
+    "regr_count": "BIGINT BIGINT BIGINT BIGINT BIGINT BIGINT - - - -",
 }
 STATISTIC = "DOUBLE DOUBLE DOUBLE DOUBLE DOUBLE DOUBLE - - - -"
 COLUMNS = (INT, BIGINT, FLOAT, DOUBLE, decimal(10, 2), decimal(38, 2), STRING, INTERVAL, ARRAY, VOID)
@@ -237,8 +257,9 @@ def test_types(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_arities(name: str) -> None:
     accepted = [arity for arity in range(4) if AGGREGATES[name].accepts((INT,) * arity)]
-    two = name.startswith(("covar", "corr", "regr"))
-    assert accepted == ([0, 1] if name == "count" else [2] if two else [1])
+    two = name.startswith(("covar", "corr", "regr")) or name.endswith("_by")
+    none = name.startswith("bool")
+    assert accepted == ([0, 1] if name == "count" else [] if none else [2] if two else [1])
 
 
 def test_one_wrong_argument_is_enough_to_refuse() -> None:
@@ -249,6 +270,7 @@ def test_one_wrong_argument_is_enough_to_refuse() -> None:
 
 
 def test_aliases_lead_to_aggregates_and_hide_none() -> None:
-    assert ALIASES == {"mean": "avg", "variance": "var_samp", "stddev": "stddev_samp"}
+    statistics = {"mean": "avg", "variance": "var_samp", "stddev": "stddev_samp"}
+    assert {**statistics, "every": "bool_and", "any": "bool_or", "some": "bool_or"} == ALIASES
     assert set(ALIASES.values()) <= set(AGGREGATES)
     assert not set(ALIASES) & set(AGGREGATES)

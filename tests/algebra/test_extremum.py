@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joinfold.algebra import AGGREGATES, Extremum, ExtremumAggregate
+from joinfold.algebra import Aggregate
 
-EXTREMA = [aggregate for aggregate in AGGREGATES.values() if isinstance(aggregate, ExtremumAggregate)]
+from .answers import EXTREMA, absent, extremum_of
+from .extremum import Extremum
+
 over_extrema = pytest.mark.parametrize("aggregate", EXTREMA, ids=lambda aggregate: aggregate.name)
-SMALLEST, LARGEST = sorted(EXTREMA, key=lambda aggregate: aggregate.largest)
+SMALLEST, LARGEST = sorted(EXTREMA, key=lambda aggregate: aggregate.extremum.largest)  # type: ignore[union-attr]
 
 values = st.none() | st.floats(-3, 3) | st.sampled_from([math.nan, math.inf, -math.inf, 0.0, -0.0])
 three = st.tuples(values, values, values)
@@ -23,22 +25,22 @@ three = st.tuples(values, values, values)
 
 @over_extrema
 @given(three=three)
-def test_union_is_a_semilattice(aggregate: ExtremumAggregate, three: tuple[Any, Any, Any]) -> None:
-    p, q, r = (aggregate.fold([value]) for value in three)
+def test_union_is_a_semilattice(aggregate: Aggregate, three: tuple[Any, Any, Any]) -> None:
+    p, q, r = (extremum_of(aggregate, [value]) for value in three)
     assert (p + q) + r == p + (q + r)
     assert p + q == q + p
     assert p + p == p
-    assert p + aggregate.absent == p == aggregate.absent + p
+    assert p + absent(aggregate) == p == absent(aggregate) + p
     assert hash(p + q) == hash(q + p)
 
 
 @over_extrema
 @given(three=three, m=st.integers(0, 3), n=st.integers(0, 3))
 def test_times_obeys_the_laws_that_it_has_for_moments(
-    aggregate: ExtremumAggregate, three: tuple[Any, Any, Any], m: int, n: int
+    aggregate: Aggregate, three: tuple[Any, Any, Any], m: int, n: int
 ) -> None:
-    p, q, _ = (aggregate.fold([value]) for value in three)
-    assert p.times(0) == aggregate.absent
+    p, q, _ = (extremum_of(aggregate, [value]) for value in three)
+    assert p.times(0) == absent(aggregate)
     assert p.times(1) == p
     assert p.times(m).times(n) == p.times(m * n)
     assert p.times(m) + p.times(n) == p.times(m + n)
@@ -47,41 +49,41 @@ def test_times_obeys_the_laws_that_it_has_for_moments(
 
 @over_extrema
 @given(rows=st.lists(st.none() | st.integers(-5, 5)), others=st.integers(0, 3))
-def test_the_extremum_over_a_join(aggregate: ExtremumAggregate, rows: Sequence[int | None], others: int) -> None:
+def test_the_extremum_over_a_join(aggregate: Aggregate, rows: Sequence[int | None], others: int) -> None:
     present = [value for value in rows for _ in range(others) if value is not None]
-    expected = (max if aggregate.largest else min)(present, default=None)
-    assert aggregate.finish(aggregate.fold(rows).times(others)) == expected
+    expected = (max if absent(aggregate).largest else min)(present, default=None)
+    assert extremum_of(aggregate, rows).times(others).value == expected
 
 
 def test_absent_is_not_0() -> None:
-    assert LARGEST.finish(LARGEST.fold([-5, None]) + LARGEST.absent) == -5
-    assert SMALLEST.finish(SMALLEST.fold([5, None]) + SMALLEST.absent) == 5
-    assert LARGEST.absent != LARGEST.fold([0])
-    assert LARGEST.absent.is_absent
-    assert not LARGEST.fold([0]).is_absent
-    assert LARGEST.finish(LARGEST.fold([None])) is None
+    assert (extremum_of(LARGEST, [-5, None]) + absent(LARGEST)).value == -5
+    assert (extremum_of(SMALLEST, [5, None]) + absent(SMALLEST)).value == 5
+    assert absent(LARGEST) != extremum_of(LARGEST, [0])
+    assert absent(LARGEST).is_absent
+    assert not extremum_of(LARGEST, [0]).is_absent
+    assert extremum_of(LARGEST, [None]).value is None
 
 
 def test_min_and_max_do_not_mix() -> None:
-    assert LARGEST.fold([1]) != SMALLEST.fold([1])
+    assert extremum_of(LARGEST, [1]) != extremum_of(SMALLEST, [1])
     with pytest.raises(AssertionError):
-        LARGEST.fold([1]) + SMALLEST.fold([1])
+        extremum_of(LARGEST, [1]) + extremum_of(SMALLEST, [1])
 
 
 def test_nan_is_the_largest_and_equal_to_itself() -> None:
-    assert math.isnan(LARGEST.finish(LARGEST.fold([math.inf, math.nan, 1.0])))
-    assert SMALLEST.finish(SMALLEST.fold([math.nan, math.inf])) == math.inf
-    assert math.isnan(SMALLEST.finish(SMALLEST.fold([math.nan])))
+    assert math.isnan(extremum_of(LARGEST, [math.inf, math.nan, 1.0]).value)
+    assert extremum_of(SMALLEST, [math.nan, math.inf]).value == math.inf
+    assert math.isnan(extremum_of(SMALLEST, [math.nan]).value)
     assert Extremum(True, float("nan")) == Extremum(True, float("inf") - float("inf"))
     assert Extremum(True, math.nan) != Extremum(True)
 
 
 @over_extrema
 @pytest.mark.parametrize("kind", [float, np.float64, np.float32])
-def test_of_equal_zeros_the_positive_one_whatever_their_order(aggregate: ExtremumAggregate, kind: type) -> None:
+def test_of_equal_zeros_the_positive_one_whatever_their_order(aggregate: Aggregate, kind: type) -> None:
     for order in permutations([kind(0.0), kind(-0.0)]):
-        assert math.copysign(1, aggregate.finish(aggregate.fold(order))) == 1
-    assert math.copysign(1, aggregate.finish(aggregate.fold([kind(-0.0)]))) == 1
+        assert math.copysign(1, extremum_of(aggregate, order).value) == 1
+    assert math.copysign(1, extremum_of(aggregate, [kind(-0.0)]).value) == 1
 
 
 @pytest.mark.parametrize(
@@ -96,5 +98,5 @@ def test_of_equal_zeros_the_positive_one_whatever_their_order(aggregate: Extremu
 )
 def test_values_of_every_ordered_kind(values: list[Any], smallest: Any, largest: Any) -> None:
     """Strings go by code point, which is the byte order of UTF-8 and so Spark's."""
-    assert SMALLEST.finish(SMALLEST.fold(values)) == smallest
-    assert LARGEST.finish(LARGEST.fold(values)) == largest
+    assert extremum_of(SMALLEST, values).value == smallest
+    assert extremum_of(LARGEST, values).value == largest

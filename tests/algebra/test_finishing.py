@@ -1,48 +1,72 @@
-"""Moments to answers where arithmetic is hard: cancelling, wrapping, rounding and overflowing."""
+"""Components to answers where arithmetic is hard: cancelling, rounding and overflowing, in both kinds of numbers."""
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from joinfold.algebra import AGGREGATES, MomentAggregate
+from joinfold.algebra import AGGREGATES
+from joinfold.numbers import RoundedNumbers
+
+from .answers import MOMENTS, answer, finished, monomials, only
+from .basis import Basis
+from .definitions import same
+from .moments import fold
 
 
-def moment_aggregate(name: str) -> MomentAggregate:
-    aggregate = AGGREGATES[name]
-    assert isinstance(aggregate, MomentAggregate)
-    return aggregate
+def rounded(name: str, values: Sequence[float]) -> Any:
+    """The answer from moments that are double-doubles."""
+    numbers = [RoundedNumbers(np.array([float(value)]), np.zeros(1)) for value in values]
+    finisher = AGGREGATES[name].finisher
+    assert finisher is not None
+    with np.errstate(all="ignore"):
+        found = finisher(*numbers)
+    assert isinstance(found, RoundedNumbers)
+    return only(found)
 
 
 def test_variance_is_exact_where_doubles_would_cancel() -> None:
     large = 10**18
     sums = (2, 2 * large + 1, large**2 + (large + 1) ** 2)
-    assert moment_aggregate("var_pop").finish(sums) == 0.25
-    assert moment_aggregate("var_pop").finish([Fraction(value, 3**i) for i, value in enumerate(sums)]) == 1 / 36
+    assert finished(AGGREGATES["var_pop"], sums) == Fraction(1, 4)
+    thirds = [Fraction(value, 3**i) for i, value in enumerate(sums)]
+    assert finished(AGGREGATES["var_pop"], thirds) == Fraction(1, 36)
 
 
 def test_scalars_of_arrays_do_not_wrap_around() -> None:
     large = 3_000_000_000
     sums = np.array([2, large, large**2], dtype=np.int64)  # of the values 0 and large
     assert 2 * large**2 > np.iinfo(np.int64).max, "or this test shows nothing"
-    assert moment_aggregate("var_pop").finish(list(sums)) == large**2 / 4
-    assert type(moment_aggregate("sum").finish([np.int64(1), np.int64(5)])) is int
+    assert finished(AGGREGATES["var_pop"], list(sums)) == large**2 / 4
 
 
 def test_rounding_makes_no_variance_negative_and_no_correlation_exceed_1() -> None:
     below = math.nextafter(3 * 0.1 * 0.1, 0)
     assert 3 * Fraction(below) < Fraction(3 * 0.1) ** 2, "rounded below, or this test shows nothing"
     for name in ("var_pop", "var_samp", "stddev_pop", "stddev_samp"):
-        assert moment_aggregate(name).finish([3, 3 * 0.1, below]) == 0.0
-    assert moment_aggregate("corr").finish([2, 0.0, 0.0, 2.0, 1.9, 1.9]) == 1.0
-    assert moment_aggregate("corr").finish([2, 0.0, 0.0, -2.0, 1.9, 1.9]) == -1.0
+        assert rounded(name, [3, 3 * 0.1, below]) == 0.0
+    assert rounded("corr", [2, 0.0, 0.0, 2.0, 1.9, 1.9]) == 1.0
+    assert rounded("corr", [2, 0.0, 0.0, -2.0, 1.9, 1.9]) == -1.0
 
 
 def test_numbers_too_large_for_a_double() -> None:
+    assert rounded("var_pop", [2, 0, 1.5e308]) == math.inf
+    assert rounded("covar_pop", [2, 0, 0, -1.5e308]) == -math.inf
+    assert rounded("avg", [2, math.inf]) == math.inf
     huge = 10**200
-    assert moment_aggregate("var_pop").finish([2, 0, 2 * huge**2]) == math.inf
-    assert moment_aggregate("covar_pop").finish([2, 0, 0, -2 * huge**2]) == -math.inf
-    assert moment_aggregate("corr").finish([2, 0, 0, -(huge**2), huge**2, huge**2]) == -1.0
-    assert math.isnan(moment_aggregate("var_pop").finish([2, 1e200, math.inf]) or 0)
-    assert moment_aggregate("var_pop").finish([0, math.nan, math.nan]) is None
-    assert moment_aggregate("avg").finish([2, math.inf]) == math.inf
+    assert float(finished(AGGREGATES["corr"], [2, 0, 0, -(huge**2), huge**2, huge**2])) == -1.0
+
+
+@pytest.mark.parametrize("aggregate", MOMENTS, ids=lambda aggregate: aggregate.name)
+@given(rows=st.lists(st.fixed_dictionaries({"x": st.integers(-9, 9), "y": st.integers(-9, 9)}), min_size=1))
+def test_both_kinds_of_numbers_give_the_same_answer(aggregate: Any, rows: list[dict[str, int]]) -> None:
+    arguments = (("x",), ("y",))[: aggregate.arities[-1]]
+    wanted = monomials(aggregate, arguments)
+    payload = fold(Basis.spanning(wanted), rows)
+    if len(rows) >= aggregate.fewest:
+        assert same(rounded(aggregate.name, [payload[m] for m in wanted]), answer(aggregate, payload, arguments))

@@ -17,6 +17,7 @@ from joinfold.planner.planning import plan_query
 from joinfold.reference import naive
 from joinfold.reference.streaming import stream
 from joinfold.types import BIGINT, TIMESTAMP
+from tests import refusals
 from tests.operators.runs import Answers, Data, answer, plan_of, rows, tables_of, tuples
 from tests.operators.test_machine import scattered
 from tests.strategies import MODES, Case, assert_same_answers, cases
@@ -44,9 +45,11 @@ def timed_otherwise(draw: st.DrawFn, clocks: tuple[str, ...], modes: tuple[str, 
     case = draw(cases(modes=modes, inputs=(1, 3)))
     case = retimed(case, draw(st.lists(st.sampled_from(clocks), min_size=3, max_size=3)))
     try:
-        plan_query(case.bind())
-    except QueryError:
+        query = case.bind()
+    except QueryError as error:
+        refusals.check_refusal(error, refusals.Asked(case.text))
         assume(False)
+    assume(refusals.planned(query, case.text) is not None)
     return case
 
 

@@ -9,15 +9,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from joinfold.errors import QueryError
 from joinfold.inprocess import InProcess
 from joinfold.operators.codec import encode
 from joinfold.operators.stages.fold import Fold
 from joinfold.physical.measured import Measured
 from joinfold.physical.stored import Stored
 from joinfold.planner.plan import PlannedQuery
-from joinfold.planner.planning import plan_query
 from joinfold.reference.streaming import stream
+from tests import refusals
 from tests.operators.runs import Answers, Data, answer, check_batches, feed, restored
 from tests.planner.known import unknown
 from tests.planner.shifting import (
@@ -58,13 +57,10 @@ def joins(inputs: tuple[int, int], most_rows: int) -> st.SearchStrategy[Case]:
 
 def following(case: Case, seed: int) -> PlannedQuery:
     """A plan that changes after every micro-batch, of a query that has plans to choose from."""
-    try:
-        query = case.bind()
-        plan = plan_query(query, None, unknown(len(query.streams)))
-    except QueryError:
-        assume(False)
-        raise
-    assume(plan.following is not None)
+    query = case.bind()
+    plan = refusals.planned(query, case.text, statistics=unknown(len(query.streams)))
+    assume(plan is not None and plan.following is not None)
+    assert plan is not None
     return with_any_choice(plan, seed)
 
 

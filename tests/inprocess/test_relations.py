@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from joinfold import Session
 from joinfold.dialect import bind, parse, read_schema
-from joinfold.errors import EvaluationError, QueryError, UsageError
+from joinfold.errors import EvaluationError, UsageError
 from joinfold.inprocess import InProcess, run_in_process
 from joinfold.inprocess import relations as joining
 from joinfold.inprocess.frames import frame_batch
@@ -26,6 +26,7 @@ from joinfold.reference import duck, naive
 from joinfold.reference.rows import from_arrow
 from joinfold.reference.streaming import stream
 from joinfold.workloads import generate
+from tests import refusals
 from tests.operators.runs import answer, check_batches, feed, restored, tables_of, tuples
 from tests.operators.test_machine import RUNS, scattered
 from tests.operators.test_plans import plans
@@ -37,10 +38,7 @@ EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "queries"
 
 def planned(case: Case, forced: Plan | None = None) -> PlannedQuery | None:
     """The plan, as it is forced where that can be; None for what no engine runs yet."""
-    try:
-        return plan_query(case.bind(), forced)
-    except QueryError:
-        return None if forced is None else planned(case)
+    return refusals.planned(case.bind(), case.text, *([] if forced is None else [forced]))
 
 
 @given(case=WITH_RELATIONS, buckets=st.integers(1, 3))

@@ -1,6 +1,6 @@
 """Every combination of method, early aggregation, structures, predicate, aggregate and groups, as queries with plans.
 
-`python -m tests.operators.matrix` runs all of them; the tests run a sample.
+`make test` runs a sample of them and `make test-deep` all (`test_matrix`), as does `python -m tests.operators.matrix`.
 """
 
 import random
@@ -19,6 +19,7 @@ from joinfold.planner.plan import PlannedQuery
 from joinfold.planner.planning import plan_query
 from joinfold.reference import naive
 from tests.operators.runs import Data, answer, feed
+from tests.refusals import Asked, check_refusal
 from tests.strategies import assert_same_answers
 
 SCHEMA = "ts TIMESTAMP, k INT, g STRING, v BIGINT, d DOUBLE"
@@ -77,7 +78,8 @@ class Combination:
         forced = Plan(self.method, self.early, dict(zip("ab", self.structures, strict=True)))
         try:
             return plan_query(self.query, forced)
-        except QueryError:
+        except QueryError as error:
+            check_refusal(error, Asked(self.text, self.query, forced))
             return None
 
     @property
@@ -136,17 +138,22 @@ def check(cell: Combination, seed: int) -> bool:
     return True
 
 
-def main() -> None:
-    cells = list(combinations())
-    share, shares = (int(word) for word in (sys.argv[1:] or ["0", "1"]))
-    defined = 0
-    for seed, cell in list(enumerate(cells))[share::shares]:
+def check_share(share: int, shares: int) -> tuple[int, int]:
+    """Checks every so many-th cell, from one on: how many there are, and how many of them are defined."""
+    cells, defined = list(enumerate(combinations()))[share::shares], 0
+    for seed, cell in cells:
         try:
             defined += check(cell, seed)
-        except AssertionError:
-            sys.stdout.write(f"seed {seed}: {cell}\n{cell.text}\n")
+        except Exception as error:
+            error.add_note(f"seed {seed}: {cell}\n{cell.text}")
             raise
-    sys.stdout.write(f"{len(cells[share::shares])} cells, {defined} of them defined: all as in the definition\n")
+    return len(cells), defined
+
+
+def main() -> None:
+    share, shares = (int(word) for word in (sys.argv[1:] or ["0", "1"]))
+    cells, defined = check_share(share, shares)
+    sys.stdout.write(f"{cells} cells, {defined} of them defined: all as in the definition\n")
 
 
 if __name__ == "__main__":

@@ -27,6 +27,13 @@ def test_small_distances_cost_a_byte() -> None:
     assert len(encode(batch)) < 101_000
 
 
+def test_a_column_of_one_value_costs_nothing() -> None:
+    """As the bits that no integer has."""
+    few, many = (pa.RecordBatch.from_pydict({"x": pa.array([7] * rows, pa.int64())}) for rows in (1, 100_000))
+    assert len(encode(many)) <= len(encode(few)) + 16
+    assert decode(encode(many))[0] == many
+
+
 def a_blob() -> bytes:
     columns: dict[str, Any] = {"cell": list(range(100)), "k": ["key"] * 100, "h": [0.5] * 100}
     return encode(pa.RecordBatch.from_pydict(columns), {"place": 0})

@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joinfold.errors import QueryError
 from joinfold.inprocess import InProcess
 from joinfold.planner.plan import PlannedQuery
-from joinfold.planner.planning import plan_query
 from joinfold.reference import naive
 from joinfold.reference.streaming import stream
+from tests import refusals
 from tests.operators.runs import answer, answers_when_made_anew, feed, plan_of
 from tests.strategies import Case, assert_same_answers, cases
 
@@ -36,10 +35,7 @@ runnable = cases(modes=RUNS, plain=False, inputs=(1, 2), connection=keys)
 
 def planned(case: Case) -> PlannedQuery | None:
     """The plan; None for what no engine runs yet."""
-    try:
-        return plan_query(case.bind())
-    except QueryError:
-        return None
+    return refusals.planned(case.bind(), case.text)
 
 
 @given(case=runnable, buckets=st.integers(1, 3))

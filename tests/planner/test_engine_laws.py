@@ -16,6 +16,7 @@ from joinfold.planner.forcing import Plan
 from joinfold.planner.plan import PlannedQuery
 from joinfold.planner.planning import plan_query
 from joinfold.planner.statistics import Statistics, StreamStatistics
+from tests import refusals
 from tests.planner.known import (
     CONDITION,
     JOINED,
@@ -92,10 +93,13 @@ def test_every_kind_of_window_under_every_clause(window: str, clause: str) -> No
             for select, tail in (("COUNT(*) AS n, MAX(a.v) AS top", ""), ("a.g, SUM(a.d) AS s", " GROUP BY a.g")):
                 text = f"SELECT {select} FROM {inputs.replace('W', window)}{where}{tail} {clause}"
                 try:
-                    usual = plan_query(query_of(text))
-                except QueryError:
+                    query = query_of(text)
+                except QueryError as error:
+                    refusals.check_refusal(error, refusals.Asked(text))
                     continue
-                check_usual(usual)
+                usual = refusals.planned(query, text)
+                if usual is not None:
+                    check_usual(usual)
 
 
 @pytest.mark.parametrize("inputs", range(3, 9))

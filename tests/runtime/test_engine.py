@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from tests.operators.test_machine import RUNS, planned, runnable, scattered
 from tests.operators.test_plans import plans
+from tests.refusals import Asked, check_refusal
 from tests.strategies import Case, assert_same_answers, cases
 
 import joinfold as jf
@@ -31,7 +32,6 @@ few = settings(
     max_examples=8,
     deadline=None,
     suppress_health_check=list(HealthCheck),
-    derandomize=True,
     phases=(Phase.generate,),  # to shrink a case on Spark takes longer than to read it
 )
 fewer = settings(few, max_examples=4)
@@ -120,10 +120,12 @@ def query_over(spark: Any, directory: Path, case: Case, data: st.DataObject) -> 
         reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
         register(session, source, reader.parquet(path) if source.is_stream else spark.read.schema(schema).parquet(path))
     aliases = [input_.alias for input_ in case.bind().streams]
+    forced = data.draw(plans(aliases))
     try:
-        return session.sql(case.text, data.draw(plans(aliases)))
-    except QueryError:
-        return session.sql(case.text)  # that plan cannot be
+        return session.sql(case.text, forced)
+    except QueryError as error:  # that plan cannot be
+        check_refusal(error, Asked(case.text, case.bind(), forced))
+        return session.sql(case.text)
 
 
 def test_a_checkpoint_of_another_query_is_refused_before_anything_runs(spark: Any, tmp_path: Path) -> None:

@@ -1,45 +1,90 @@
-"""The aggregate functions of joinfold, each with its types, its algebra and how it is finished.
+"""The aggregate functions of joinfold: each entry says all there is to know of one.
 
-The family is open: a new aggregate is one more entry of ``AGGREGATES``, and the tests hold it to the
-laws. What an operator may do with an aggregate is its type: a ``MomentAggregate`` subtracts and
-multiplies, an ``ExtremumAggregate`` does neither.
+An entry has its types, its components, its finisher, and what NULL, NaN and infinities do to it. How it is maintained
+follows from the kind of its components. The family is open: a new aggregate is one more entry of ``AGGREGATES``. The
+planner, the operators and the tests read the table, and none of them knows a name.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from joinfold.algebra import finishing
-from joinfold.algebra.basis import Argument, Monomial
-from joinfold.algebra.extremum import Extremum
-from joinfold.algebra.finishing import Answer, Finisher
-from joinfold.algebra.moments import Moments
-from joinfold.algebra.number import Number
-from joinfold.types import BIGINT, DOUBLE, DataType, average_type, sum_type
+from joinfold.algebra import finishers
+from joinfold.algebra.components import BitCounts, Component, Extremum, Moment, Summed, TruthCount
+from joinfold.algebra.finishers import Finisher
+from joinfold.types import BIGINT, BOOLEAN, DOUBLE, DataType, average_type, sum_type
 
 ArgumentTypes: TypeAlias = tuple[DataType, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Which types an aggregate's arguments may have, each by itself, and what it makes of them."""
+    """Which types an aggregate's arguments may have, each by itself, and what it makes of them.
+
+    ``noun`` says in a message what arguments are taken, if not anything.
+    """
 
     takes: Callable[[DataType], bool]
     gives: Callable[[ArgumentTypes], DataType]
+    noun: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """An aggregate function: a name, how many arguments it takes, and its types."""
+    """An aggregate function.
+
+    ``arguments`` are their names as documented; it takes so many of them as one of ``arities`` says. A sum has its
+    components and a finisher for them; the first component is the number of rows without a NULL among the arguments.
+    An extremum is its own answer.
+
+    ``fewest`` rows it takes to have a value, whatever they hold. Where all numbers are integers or decimals an
+    aggregate that ``is_exact`` is computed without rounding. NaN and infinities count as in arithmetic for one that
+    ``is_linear``; any other is NaN as soon as there is one. One that ``counts_rows`` is written with ``*`` too.
+    """
 
     name: str
-    arities: tuple[int, ...]
+    arguments: tuple[str, ...]
     signature: Signature = field(repr=False)
+    components: tuple[Component, ...]
+    finisher: Finisher | None = field(default=None, repr=False)
+    fewest: int = 1
+    is_exact: bool = True
+    is_linear: bool = True
+    counts_rows: bool = False
 
     def __post_init__(self) -> None:
-        assert self.name == self.name.lower()
-        assert self.arities
-        assert self.arities == tuple(sorted(set(self.arities)))
+        assert self.name == self.name.lower() and self.components
+        assert len(set(self.components)) == len(self.components)
+        if self.extremum is None:
+            rows, *_ = self.components
+            assert isinstance(rows, Moment) and not any(rows.exponents), "the first component is the number of rows"
+            assert self.finisher is not None
+
+    @property
+    def arities(self) -> tuple[int, ...]:
+        """How many arguments it may have: all, or none at all where it counts rows."""
+        every = len(self.arguments)
+        return (0, every) if self.counts_rows else (every,)
+
+    @property
+    def extremum(self) -> Extremum | None:
+        """The extremum that it is, if it is one."""
+        first, *_ = self.components
+        return first if isinstance(first, Extremum) else None
+
+    @property
+    def summed(self) -> tuple[Summed, ...]:
+        """Its components, none of which is an extremum."""
+        return tuple(component for component in self.components if not isinstance(component, Extremum))
+
+    @property
+    def subtracts(self) -> bool:
+        """Whether rows can be taken out again; what cannot do that is charged, or counted."""
+        return self.extremum is None
+
+    def is_number(self, argument: int) -> bool:
+        """Whether it computes with an argument; else it only asks whether the argument is there, or true."""
+        return any(_computes_with(component, argument) for component in self.components)
 
     def accepts(self, argument_types: ArgumentTypes) -> bool:
         """Whether it is defined on arguments of these types, in number and in kind."""
@@ -51,72 +96,17 @@ class Aggregate:
         return self.signature.gives(argument_types)
 
 
-@dataclass(frozen=True, slots=True)
-class MomentAggregate(Aggregate):
-    """A function of moments: it adds, subtracts and multiplies.
-
-    ``moments`` gives the exponents of the arguments, one tuple for each sum, the number of rows with no
-    NULL among the arguments first. With fewer arguments the tuples end earlier: COUNT declares (0,), so
-    COUNT(*) sums ().
-    """
-
-    moments: tuple[tuple[int, ...], ...]
-    finisher: Finisher = field(repr=False)
-
-    def __post_init__(self) -> None:
-        Aggregate.__post_init__(self)
-        assert all(len(exponents) == self.arities[-1] for exponents in self.moments)
-        assert not any(self.moments[0]), "the first moment is the number of rows"
-        assert len(set(self.moments)) == len(self.moments)
-
-    def monomials(self, arguments: tuple[Argument, ...], filters: Argument = ()) -> tuple[Monomial, ...]:
-        """The monomials that it sums, in the order of ``moments``; ``filters`` must be present beside."""
-        assert len(arguments) in self.arities
-        presence = [(factor, 0) for factor in filters]
-        return tuple(
-            Monomial.of(
-                presence
-                + [
-                    (factor, exponent)
-                    for argument, exponent in zip(arguments, exponents, strict=False)
-                    for factor in argument
-                ]
-            )
-            for exponents in self.moments
-        )
-
-    def finish(self, values: Sequence[Number], origin: Sequence[Number] | None = None) -> Answer:
-        """The answer from its moments, which were summed about ``origin`` (of each argument; 0 if not given).
-
-        None is NULL. Integers and DECIMALs are exact; that they fit the result's type is checked elsewhere.
-        """
-        assert len(values) == len(self.moments)
-        return self.finisher(values, (0,) * self.arities[-1] if origin is None else origin)
-
-    def answer(self, payload: Moments, arguments: tuple[Argument, ...], filters: Argument = ()) -> Answer:
-        """The answer over the combinations that a payload stands for."""
-        return self.finish([payload[monomial] for monomial in self.monomials(arguments, filters)])
+def _computes_with(component: Component, argument: int) -> bool:
+    match component:
+        case Moment(exponents=exponents):
+            return exponents[argument] > 0
+        case BitCounts():
+            return True
+        case TruthCount() | Extremum():
+            return False
 
 
-@dataclass(frozen=True, slots=True)
-class ExtremumAggregate(Aggregate):
-    """MIN or MAX: it joins, and never forgets."""
-
-    largest: bool
-
-    @property
-    def absent(self) -> Extremum:
-        """The payload of no rows."""
-        return Extremum(self.largest)
-
-    def fold(self, values: Iterable[Any]) -> Extremum:
-        """The payload of a multiset of values; None is NULL and is skipped."""
-        return self.absent.including(values)
-
-    def finish(self, payload: Extremum) -> Any:
-        """The extreme value, None where there is none."""
-        assert payload.largest == self.largest
-        return payload.value
+# --- types --------------------------------------------------------------------------------------------------------
 
 
 def _any_type(argument: DataType) -> bool:
@@ -125,6 +115,14 @@ def _any_type(argument: DataType) -> bool:
 
 def _is_numeric(argument: DataType) -> bool:
     return argument.is_numeric
+
+
+def _is_integer(argument: DataType) -> bool:
+    return argument.is_integer
+
+
+def _is_boolean(argument: DataType) -> bool:
+    return argument == BOOLEAN
 
 
 def _is_ordered(argument: DataType) -> bool:
@@ -147,43 +145,86 @@ def _average_type(arguments: ArgumentTypes) -> DataType:
     return average_type(arguments[0])
 
 
-def _same_type(arguments: ArgumentTypes) -> DataType:
+def _first_type(arguments: ArgumentTypes) -> DataType:
     return arguments[0]
 
 
 _COUNTS = Signature(_any_type, _bigint)
-_SUMS = Signature(_is_numeric, _sum_type)
-_AVERAGES = Signature(_is_numeric, _average_type)
-_EXTREMES = Signature(_is_ordered, _same_type)
-_STATISTICS = Signature(_is_numeric, _double)
+_PAIRS = Signature(_is_numeric, _bigint, "numbers")
+_SUMS = Signature(_is_numeric, _sum_type, "numbers")
+_AVERAGES = Signature(_is_numeric, _average_type, "numbers")
+_STATISTICS = Signature(_is_numeric, _double, "numbers")
+_EXTREMES = Signature(_is_ordered, _first_type, "values that have an order")
+_TRUTHS = Signature(_is_boolean, _first_type, "conditions")
+_BITS = Signature(_is_integer, _first_type, "integers")
 
-_ROWS = ((0,),)
-_TOTAL = ((0,), (1,))
-_SPREAD = ((0,), (1,), (2,))
-_JOINT = ((0, 0), (1, 0), (0, 1), (1, 1))
-_LINE = (*_JOINT, (0, 2))
-_ELLIPSE = (*_JOINT, (2, 0), (0, 2))
+
+# --- components ---------------------------------------------------------------------------------------------------
+
+
+def _moments(*exponents: tuple[int, ...]) -> tuple[Moment, ...]:
+    return tuple(map(Moment, exponents))
+
+
+_ROWS = _moments((0,))
+_TOTAL = _moments((0,), (1,))
+_SPREAD = _moments((0,), (1,), (2,))
+_SKEW = _moments((0,), (1,), (2,), (3,))
+_TAILS = _moments((0,), (1,), (2,), (3,), (4,))
+_PAIRED = _moments((0, 0))
+_JOINT = _moments((0, 0), (1, 0), (0, 1), (1, 1))
+_LINE = (*_JOINT, Moment((0, 2)))
+_ELLIPSE = (*_JOINT, Moment((2, 0)), Moment((0, 2)))
+_TRUE: tuple[Component, ...] = (*_ROWS, TruthCount())
+_SET: tuple[Component, ...] = (*_ROWS, BitCounts())
+_SMALLEST, _LARGEST = (Extremum(largest=False),), (Extremum(largest=True),)
+_SMALLEST_BY, _LARGEST_BY = (Extremum(largest=False, by=True),), (Extremum(largest=True, by=True),)
+
+
+def _statistic(name: str, moments: tuple[Moment, ...], finisher: Finisher, fewest: int = 1) -> Aggregate:
+    """A statistic of numbers: double-doubles whatever the type, NaN as soon as a number is not finite."""
+    arguments = ("y", "x")[-len(moments[0].exponents) :]
+    return Aggregate(name, arguments, _STATISTICS, moments, finisher, fewest, is_exact=False, is_linear=False)
+
 
 AGGREGATES: dict[str, Aggregate] = {
     aggregate.name: aggregate
     for aggregate in (
-        MomentAggregate("count", (0, 1), _COUNTS, _ROWS, finishing.count),
-        MomentAggregate("sum", (1,), _SUMS, _TOTAL, finishing.total),
-        MomentAggregate("avg", (1,), _AVERAGES, _TOTAL, finishing.average),
-        ExtremumAggregate("min", (1,), _EXTREMES, largest=False),
-        ExtremumAggregate("max", (1,), _EXTREMES, largest=True),
-        MomentAggregate("var_pop", (1,), _STATISTICS, _SPREAD, finishing.variance_population),
-        MomentAggregate("var_samp", (1,), _STATISTICS, _SPREAD, finishing.variance_sample),
-        MomentAggregate("stddev_pop", (1,), _STATISTICS, _SPREAD, finishing.deviation_population),
-        MomentAggregate("stddev_samp", (1,), _STATISTICS, _SPREAD, finishing.deviation_sample),
-        MomentAggregate("covar_pop", (2,), _STATISTICS, _JOINT, finishing.covariance_population),
-        MomentAggregate("covar_samp", (2,), _STATISTICS, _JOINT, finishing.covariance_sample),
-        MomentAggregate("corr", (2,), _STATISTICS, _ELLIPSE, finishing.correlation),
-        MomentAggregate("regr_slope", (2,), _STATISTICS, _LINE, finishing.regression_slope),
-        MomentAggregate("regr_intercept", (2,), _STATISTICS, _LINE, finishing.regression_intercept),
+        Aggregate("count", ("x",), _COUNTS, _ROWS, finishers.count, fewest=0, counts_rows=True),
+        Aggregate("sum", ("x",), _SUMS, _TOTAL, finishers.total),
+        Aggregate("avg", ("x",), _AVERAGES, _TOTAL, finishers.average),
+        Aggregate("min", ("x",), _EXTREMES, _SMALLEST),
+        Aggregate("max", ("x",), _EXTREMES, _LARGEST),
+        Aggregate("min_by", ("x", "y"), _EXTREMES, _SMALLEST_BY),
+        Aggregate("max_by", ("x", "y"), _EXTREMES, _LARGEST_BY),
+        Aggregate("bool_and", ("x",), _TRUTHS, _TRUE, finishers.in_all),
+        Aggregate("bool_or", ("x",), _TRUTHS, _TRUE, finishers.in_any),
+        Aggregate("bit_and", ("x",), _BITS, _SET, finishers.bits_in_all),
+        Aggregate("bit_or", ("x",), _BITS, _SET, finishers.bits_in_any),
+        Aggregate("bit_xor", ("x",), _BITS, _SET, finishers.bits_in_odd),
+        _statistic("var_pop", _SPREAD, finishers.variance_population),
+        _statistic("var_samp", _SPREAD, finishers.variance_sample, fewest=2),
+        _statistic("stddev_pop", _SPREAD, finishers.deviation_population),
+        _statistic("stddev_samp", _SPREAD, finishers.deviation_sample, fewest=2),
+        _statistic("skewness", _SKEW, finishers.skewness),
+        _statistic("kurtosis", _TAILS, finishers.kurtosis),
+        _statistic("covar_pop", _JOINT, finishers.covariance_population),
+        _statistic("covar_samp", _JOINT, finishers.covariance_sample, fewest=2),
+        _statistic("corr", _ELLIPSE, finishers.correlation),
+        Aggregate("regr_count", ("y", "x"), _PAIRS, _PAIRED, finishers.count, fewest=0),
+        _statistic("regr_r2", _ELLIPSE, finishers.determination),
+        _statistic("regr_slope", _LINE, finishers.regression_slope),
+        _statistic("regr_intercept", _LINE, finishers.regression_intercept),
     )
 }
 """Every aggregate by its name; of two arguments the first is the dependent one, as in REGR_SLOPE(y, x)."""
 
-ALIASES: dict[str, str] = {"mean": "avg", "variance": "var_samp", "stddev": "stddev_samp"}
-"""Other names, of those that Spark and DuckDB both know and mean alike."""
+ALIASES: dict[str, str] = {
+    "mean": "avg",
+    "variance": "var_samp",
+    "stddev": "stddev_samp",
+    "every": "bool_and",
+    "any": "bool_or",
+    "some": "bool_or",
+}
+"""Other names: Spark's."""

@@ -277,15 +277,16 @@ class ExpressionBinder:
             self._fail(f"the aggregate {function.upper()} cannot stand in {self.clause}", node, hint)
         inner = ExpressionBinder(self.scope, self.fragment, f"an argument of {function.upper()}")
         arguments: tuple[Expression, ...] = ()
-        if not (function == "count" and self._counts_combinations(node)):
+        entry = AGGREGATES[function]
+        if not (entry.counts_rows and self._counts_combinations(node)):
             if any(isinstance(part, exp.Distinct) for part in node.expressions):
                 hint = "aggregate over a stream that Spark has deduplicated (dropDuplicatesWithinWatermark)."
                 self._fail(f"{function.upper()}(DISTINCT …) is not supported", node, hint)
             arguments = tuple(inner.bind(part) for part in node.expressions)
-        if function == "count" and len(arguments) == 1 and _is_present_constant(arguments[0]):
+        if entry.counts_rows and len(arguments) == 1 and _is_present_constant(arguments[0]):
             arguments = ()
         types = tuple(argument.type for argument in arguments)
-        if not AGGREGATES[function].accepts(types):
+        if not entry.accepts(types):
             message, hint = aggregate_mismatch(function, types)
             self._fail(message, node, hint)
         where = ExpressionBinder(self.scope, self.fragment, "FILTER")

@@ -6,7 +6,7 @@ from joinfold.algebra import AGGREGATES
 from joinfold.logical.expressions import Expression, Literal, inputs_read
 from joinfold.logical.functions import FUNCTIONS
 from joinfold.logical.sql import expression_text
-from joinfold.types import DATE, INT, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType, castable, common_type
+from joinfold.types import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType, castable, common_type
 
 NO_SUBQUERY = "register the inner query's result as a stream or relation of its own."
 NO_STAR = "COUNT(*) counts combinations; name the columns elsewhere."
@@ -65,9 +65,10 @@ def mismatch(function: str, arguments: tuple[Expression, ...]) -> tuple[str, str
 def aggregate_mismatch(function: str, types: tuple[DataType, ...]) -> tuple[str, str]:
     """Why an aggregate is not defined for arguments of these types, and how it is used."""
     aggregate = AGGREGATES[function]
-    usage = f"{function.upper()}({', '.join('yx'[-aggregate.arities[-1] :])})"
-    numbers = " with numbers" if aggregate.accepts((INT,) * len(types)) else ""
-    usage = "COUNT(*) or COUNT(x)" if function == "count" else usage + numbers
+    word, noun = function.upper(), aggregate.signature.noun
+    usage = f"{word}(*) or " if aggregate.counts_rows else ""
+    usage += f"{word}({', '.join(aggregate.arguments)})"
+    usage += f" with {noun}" if noun and len(types) in aggregate.arities else ""
     return _undefined(function.upper(), types), f"it is used as {usage}."
 
 

@@ -126,9 +126,25 @@ def parse_expression(tokens: Sequence[Token], text: str) -> Fragment:
         raise QueryError("this expression is nested too deeply", span) from error
     match trees:
         case [exp.Expr() as tree]:
-            return Fragment(tree, span)
+            return Fragment(_with_calls_of_any(tree), span)
         case _:
             raise QueryError("this is not an expression", span)
+
+
+def _with_calls_of_any(tree: exp.Expr) -> exp.Expr:
+    """The tree where ANY(x), which sqlglot reads as a part of a comparison, is a call unless it is compared with."""
+    for node in list(tree.find_all(exp.Any)):
+        inner, is_compared = node.this, isinstance(node.parent, exp.Predicate) and node.arg_key == "expression"
+        if is_compared or not isinstance(inner, exp.Paren | exp.Tuple):
+            continue
+        arguments = [inner.this] if isinstance(inner, exp.Paren) else inner.expressions
+        call = exp.Anonymous(this="ANY", expressions=arguments)
+        placed = [part.meta for part in (node, node.parent, inner) if part is not None and "start" in part.meta]
+        if placed:
+            call.meta.update(start=placed[0]["start"], end=max(meta["end"] for meta in (placed[0], inner.meta)))
+        tree = call if node is tree else tree
+        node.replace(call)
+    return tree
 
 
 def parse_type(tokens: Sequence[Token], text: str) -> exp.Expr | None:

@@ -1,4 +1,4 @@
-"""How a kernel is compiled: by numba, on its first call, and from then on loaded from the cache on disk.
+"""How a kernel is compiled: by numba, on its first call, and from then on loaded from the cache on disk (`caching`).
 
 A kernel is compiled once for each combination of argument *types*, and an array that may be written to and one that
 may not are of different types. What a kernel only reads is therefore always passed through ``readable``: one compiled
@@ -7,9 +7,6 @@ version serves arrays of our own and those that lie in an Arrow buffer, and neit
 Kernels make no arrays, they only fill those that they are given. So they need no reference counts, and we leave
 numba's away (``_nrt``): it counts, with atomic instructions, wherever a kernel calls another, and the lookup of an
 id took 15 ns instead of 3.
-
-numba notices that a kernel's own file has changed, not that a kernel which it calls has: after editing one that
-others call, remove ``src/joinfold/kernels/__pycache__``.
 """
 
 from collections.abc import Callable
@@ -18,6 +15,8 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numba
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from joinfold.kernels.caching import KernelCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -28,17 +27,24 @@ Hashes: TypeAlias = NDArray[np.uint64]
 Ids: TypeAlias = NDArray[np.int32]
 Integers: TypeAlias = NDArray[np.int64]
 
-OPTIONS: dict[str, Any] = {"cache": True, "_nrt": False}
+OPTIONS: dict[str, Any] = {"_nrt": False}
 
 
 def kernel(function: Function) -> Function:
     """The function in machine code; its callers see the types that it was written with."""
-    return cast(Function, numba.njit(**OPTIONS)(function))
+    return cast(Function, _cached(numba.njit(**OPTIONS)(function)))
 
 
 def part(function: Function) -> Function:
     """A kernel that others call in their inner loops: its code becomes a part of theirs."""
-    return cast(Function, numba.njit(**OPTIONS, forceinline=True)(function))
+    return cast(Function, _cached(numba.njit(**OPTIONS, forceinline=True)(function)))
+
+
+def _cached(compiled: Any) -> Any:
+    """With our own cache in the place of numba's; with NUMBA_DISABLE_JIT there is nothing to keep."""
+    if hasattr(compiled, "py_func"):
+        compiled._cache = KernelCache(compiled.py_func)
+    return compiled
 
 
 def readable(values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:

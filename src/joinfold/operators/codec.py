@@ -2,7 +2,7 @@
 
 A blob is a magic word, a version, a checksum and one Arrow record batch with metadata. Integer columns are written as
 distances from their smallest value in the narrowest type that holds them, and read back as int64: counts and cells cost
-a byte.
+a byte. A column of one value costs nothing: it is written as NULLs beside that value.
 """
 
 import json
@@ -55,7 +55,7 @@ def decode(blob: bytes) -> tuple[pa.RecordBatch, dict[str, Any]]:
     batch = pa.ipc.open_stream(body).read_next_batch()
     facts, bases = (json.loads(batch.schema.metadata[name]) for name in (b"facts", b"bases"))
     columns = [
-        pa.array(column.to_numpy(zero_copy_only=False).astype(np.int64) + bases[name]) if name in bases else column
+        _widened(column, bases[name]) if name in bases else column
         for name, column in zip(batch.schema.names, batch.columns, strict=True)
     ]
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names), facts
@@ -68,7 +68,16 @@ def _narrowed(column: pa.Array) -> tuple[int, pa.Array] | None:
     values = column.to_numpy()
     base = int(values.min())
     spread = int(values.max()) - base
+    if not spread:
+        return base, pa.nulls(len(column))
     for type_ in _NARROW:
         if spread <= np.iinfo(type_).max:
             return base, pa.array((values - base).astype(type_))
     return None
+
+
+def _widened(column: pa.Array, base: int) -> pa.Array:
+    """The inverse of ``_narrowed``."""
+    if pa.types.is_null(column.type):
+        return pa.array(np.full(len(column), base, np.int64))
+    return pa.array(column.to_numpy(zero_copy_only=False).astype(np.int64) + base)

@@ -13,8 +13,8 @@ Of a view only the last row of a group counts.
 import numpy as np
 import pyarrow as pa
 
-from joinfold.kernels import double_double
 from joinfold.kernels.grouping import group_rows, sum_dds, sum_ints
+from joinfold.numbers import double_double
 from joinfold.operators.values import extreme_of, identity_codes
 from joinfold.physical.columns import CELL, COUNT
 from joinfold.physical.payload import InputSpec

@@ -15,6 +15,7 @@ from joinfold.kernels.grouping import largest, mix
 
 Codes = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+PAIR = ("by", "value")  # the fields of what is ordered by something else
 
 
 def integers(column: pa.Array) -> Codes | None:
@@ -137,11 +138,24 @@ def ranks(column: pa.Array) -> tuple[Codes, pa.Array]:
     return (rank[indices] if len(rank) else np.zeros(len(column), np.int64)), encoded.dictionary.take(order)
 
 
+def ordered_pairs(by: pa.Array, values: pa.Array) -> pa.Array:
+    """Values with what they are ordered by, as structs; NULL where there is nothing to order by."""
+    return pa.StructArray.from_arrays([_settled_floats(by), _settled_floats(values)], PAIR, mask=by.is_null())
+
+
+def _settled_floats(column: pa.Array) -> pa.Array:
+    if not pa.types.is_floating(column.type):
+        return column
+    return pa.array(floats(column), mask=column.is_null().to_numpy(zero_copy_only=False)).cast(column.type)
+
+
 def extreme_of(values: pa.Array, mask: Flags, is_largest: bool, entry_of_row: Codes, entries: int) -> pa.Array:
     """The smallest or largest value of each entry among the rows of the mask, NULL where it has none."""
     there = present(values)
     codes, dictionary = order_codes(values), None
-    if codes is None:
+    if pa.types.is_struct(values.type):
+        codes, dictionary = _ranks_of_pairs(values, is_largest)
+    elif codes is None:
         codes, dictionary = ranks(values)
     codes = codes if is_largest else ~codes
     found, has = largest(entry_of_row, entries, codes, mask if there is None else mask & there)
@@ -149,6 +163,25 @@ def extreme_of(values: pa.Array, mask: Flags, is_largest: bool, entry_of_row: Co
     if dictionary is None:
         return from_order_codes(found, values.type, has)
     return dictionary.take(pa.array(found, mask=~has))
+
+
+def _ranks_of_pairs(pairs: pa.Array, is_largest: bool) -> tuple[Codes, pa.Array]:
+    """The place of each pair in their order, and the pairs in that order."""
+    by, value = pairs.field(0), pairs.field(1)
+    order = np.lexsort((_order_of(value), is_wanted(value, is_largest), _order_of(by)))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return rank, pairs.take(pa.array(order))
+
+
+def is_wanted(value: pa.Array, is_largest: bool) -> Flags:
+    """What decides between values before they do: NULL comes first where the largest is wanted, and else last."""
+    return value.is_valid().to_numpy(zero_copy_only=False) == is_largest  # type: ignore[no-any-return]
+
+
+def _order_of(column: pa.Array) -> Codes:
+    codes = order_codes(column)
+    return ranks(column)[0] if codes is None else codes
 
 
 def _flipped(bits: Codes) -> Codes:

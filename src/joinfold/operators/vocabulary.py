@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from joinfold.kernels.compiling import readable
 from joinfold.operators.entries import Entries, Flags, Ids, Integers, Payload, joined
 from joinfold.operators.identities import RowIds
-from joinfold.operators.labels import OrderLabels
+from joinfold.operators.labels import OrderLabels, PairLabels
 from joinfold.operators.windows.ranges import RangeCodes
 from joinfold.physical.columns import CELL
 from joinfold.physical.payload import Sums
@@ -24,7 +24,7 @@ class ExtremeLabels:
 
     def __init__(self, is_largest: bool) -> None:
         self.is_largest = is_largest
-        self.labels: OrderLabels | None = None
+        self.labels: OrderLabels | PairLabels | None = None
 
     def __len__(self) -> int:
         return 0 if self.labels is None else len(self.labels)
@@ -34,7 +34,8 @@ class ExtremeLabels:
         if pa.types.is_null(column.type):  # a view that has none yet
             return np.zeros(len(column), np.int64), np.zeros(len(column), np.bool_)
         if self.labels is None:
-            self.labels = OrderLabels(column.type, complement=not self.is_largest)
+            kind = PairLabels if pa.types.is_struct(column.type) else OrderLabels
+            self.labels = kind(column.type, complement=not self.is_largest)
         return self.labels.codes(column)
 
     def values(self, codes: Integers, has: Flags) -> pa.Array:
@@ -118,7 +119,7 @@ class Vocabulary:
         """Labels the pair's extremes of another, all at once: so there is room again between any two of them."""
         for own, theirs, extreme in zip(self.extremes, other.extremes, self.body.extremes, strict=True):
             if extreme.place == len(self.body.inputs) and theirs.labels is not None:
-                own.codes(pa.array(theirs.labels.sorted, theirs.labels.type))
+                own.codes(theirs.labels.labelled())
 
     def adopt(self, other: "Vocabulary", place: int, many: Sequence[Entries]) -> list[Entries]:
         """Entries with the ids and codes of another, with its own."""

@@ -12,12 +12,12 @@ Everything else has a fixed name, which is made and read here alone.
 """
 
 import json
+import re
 from hashlib import sha256
 from typing import Literal, assert_never
 
 from joinfold.logical import expressions as nodes
 from joinfold.logical.expressions import Expression
-from joinfold.names import identifier_text
 
 Role = Literal["value", "argument", "order"]
 """What a frame's column is for: to tell rows apart, as the argument of an aggregate, or to order rows of one time."""
@@ -33,6 +33,7 @@ WAS, NOW = "was", "now"  # of changes: whether a group was there, and whether it
 
 COUNT = "count"  # of entries and totals: how many rows, or combinations
 LONGEST = 80
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def column_name(expression: Expression, role: Role = "value") -> str:
@@ -45,7 +46,7 @@ def meaning_of(expression: Expression) -> str:
     """An expression in a notation that depends on nothing but what it computes."""
     match expression:
         case nodes.Column(input=alias, name=name):
-            return f"{identifier_text(alias)}.{identifier_text(name)}"
+            return f"{quoted(alias)}.{quoted(name)}"
         case nodes.Literal(value=value, type=type_):
             written = json.dumps(value) if isinstance(value, str) else str(value)
             return f"{written}:{type_}"
@@ -60,6 +61,11 @@ def meaning_of(expression: Expression) -> str:
             raise AssertionError("aggregates are computed from columns, not in them")
         case _:
             assert_never(expression)
+
+
+def quoted(name: str) -> str:
+    """A plain word as it is, anything else in backticks: by its letters alone, whatever words SQL reserves."""
+    return name if _PLAIN.fullmatch(name) else "`" + name.replace("`", "``") + "`"
 
 
 def short(name: str) -> str:

@@ -20,6 +20,7 @@ from joinfold.types import DataType
 LIMB_BITS = 32
 
 FactorKind = Literal["integer", "decimal", "floating", "condition"]
+SpecialKind = Literal["nan", "inf", "-inf", "positive", "negative", "zero"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +41,14 @@ class Limb:
 
 @dataclass(frozen=True, slots=True)
 class Special:
-    """How many rows have a floating factor that is nan, inf, -inf, or a finite number of a sign."""
+    """How many rows have a floating factor that is nan, inf, -inf, zero, or a finite number of a sign."""
 
-    kind: str
+    kind: SpecialKind
 
 
 @dataclass(frozen=True, slots=True)
 class Bit:
-    """How many rows have this bit of an integer set."""
+    """How many rows have this bit of an integer in two's complement set, from the lowest on."""
 
     number: int
 
@@ -62,7 +63,7 @@ class IntegerSum:
     @property
     def is_valued(self) -> bool:
         """Whether it sums a number; else it counts rows."""
-        return isinstance(self.part, Limb) and any(power for _, power in self.monomial.powers)
+        return isinstance(self.part, Limb) and not self.monomial.is_count
 
     @property
     def name(self) -> str:
@@ -111,7 +112,8 @@ class ViewSum:
 class Extreme:
     """The smallest or largest value of a frame's column where its conditions are true.
 
-    With ``by``, the value of the row that has the smallest or largest of another column.
+    With ``by``, the value where that column is smallest or largest: a struct of both. Of equal ones the value decides,
+    NULL after all others.
     """
 
     column: str

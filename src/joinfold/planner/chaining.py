@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 
 from joinfold.logical import graph
 from joinfold.physical.choice import NO_CHOICE, usual_choice
-from joinfold.physical.columns import COUNT, ORIGIN
+from joinfold.physical.columns import COUNT, ORIGIN, quoted
 from joinfold.physical.payload import ColumnRef, Extreme, ExtremeFold, InputSpec, IntegerSum, ViewSum
 from joinfold.physical.plan import PhysicalPlan
 from joinfold.physical.source import Source, StreamRows, ViewOf
@@ -265,7 +265,7 @@ class _Payloads:
             return replace(self.body.inputs[member.place], keys=keys, classes=step.keys, groups=groups)
         payload = self.payloads[member.step]
         return InputSpec(
-            name=f"view of {', '.join(sorted(self.body.inputs[place].name for place in member.inputs))}",
+            name=self._view_name(member),
             source=member.source,
             keys=keys,
             classes=step.keys,
@@ -276,6 +276,14 @@ class _Payloads:
             extremes=tuple(map(self._view_extreme, payload.extremes)),
             open_ended=True,
         )
+
+    def _view_name(self, member: _Member) -> str:
+        """The inputs that a view joins; unlike the name of any input, whatever these are called."""
+        aliases = [spec.name for spec in self.body.inputs]
+        name = f"view of {', '.join(sorted(quoted(aliases[place]) for place in member.inputs))}"
+        while name in aliases:
+            name += "'"
+        return name
 
     def _names(self, part: Part) -> tuple[str, ...]:
         """What a column of a view is the product of."""

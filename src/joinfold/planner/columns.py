@@ -65,6 +65,16 @@ class InputColumns:
         name = self._column(wide, "argument")
         return self._factors.setdefault(name, _numeric_factor(name, wide.type))
 
+    def integer_number(self, expression: Expression, where: Sequence[Expression]) -> Factor:
+        """An integer whose bits are counted: in its own type, an error where it does not fit."""
+        narrow = _guarded(where, converted(widened(expression), expression.type))
+        name = self._column(narrow, "argument")
+        return self._factors.setdefault(name, _numeric_factor(name, narrow.type))
+
+    def truth(self, expression: Expression, where: Sequence[Expression]) -> Factor:
+        """A condition that is counted where it is true, and computed where all of ``where`` is."""
+        return self.condition(_guarded(where, expression))
+
     def condition(self, expression: Expression) -> Factor:
         """A condition that rows must fulfil to be counted; NULL has no type of its own, and is not true."""
         name = self._column(converted(expression, BOOLEAN), "argument")
@@ -83,11 +93,18 @@ class InputColumns:
         return _number(self._reals, column)
 
     def extreme(
-        self, expression: Expression, largest: bool, conditions: Iterable[Factor], where: Sequence[Expression]
+        self,
+        expression: Expression,
+        largest: bool,
+        conditions: Iterable[Factor],
+        where: Sequence[Expression],
+        by: Expression | None = None,
     ) -> int:
-        """The number of an extreme; where not all of ``where`` is true it is not computed."""
+        """The number of an extreme, in the order of ``by``; where not all of ``where`` is true it is not computed."""
+        names = tuple(factor.name for factor in conditions)
         column = self._column(_guarded(where, widened(expression)), "argument")
-        return _number(self._extremes, Extreme(column, largest, tuple(factor.name for factor in conditions)))
+        order = None if by is None else self._column(_guarded(where, widened(by)), "argument")
+        return _number(self._extremes, Extreme(column, largest, names, order))
 
     def part(self, monomial: Monomial) -> Monomial:
         """The part of a monomial that is made of this input's factors."""

@@ -48,7 +48,7 @@ from joinfold.planner.linking import pair_conditions, ranges_of
 from joinfold.planner.places import Places
 from joinfold.planner.plan import PlannedQuery, crosses_buckets
 from joinfold.planner.relations import Homes, with_homes
-from joinfold.planner.totals import ProductColumns
+from joinfold.planner.summing import Summing
 from joinfold.planner.widening import converted
 from joinfold.types import BOOLEAN
 from joinfold.window import Grid, PartitionedRows, Window
@@ -67,8 +67,8 @@ def draft(query: LogicalQuery) -> PlannedQuery:
                 own.key(members, number)
     ranges, conditions = ranges_of(alone.graph, places), pair_conditions(alone.graph, places)
     groups = tuple(_group(places, expression) for expression in alone.groups)
-    products = ProductColumns(places)
-    aggregates = tuple(map(products.aggregate, alone.aggregates))
+    products = Summing(places)
+    aggregates = tuple(map(products.spec_of, alone.aggregates))
     shown = _shown(homes, places) if query.is_plain_join else ()
     _order(query, places)
     values = tuple((name, column.expression) for name, column in places.pair.frame.items())

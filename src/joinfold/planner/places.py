@@ -28,9 +28,9 @@ class Places:
         """The inputs and the pair."""
         return [*self.inputs, self.pair]
 
-    def place_of(self, expression: Expression) -> int:
-        """Where an expression is computed."""
-        reads = inputs_read(expression)
+    def place_of(self, *expressions: Expression) -> int:
+        """Where expressions are computed together."""
+        reads = {alias for expression in expressions for alias in inputs_read(expression)}
         if len(reads) > 1:
             return len(self.inputs)
         return next((place for place, own in enumerate(self.inputs) if own.alias in reads), 0)
@@ -53,11 +53,14 @@ class Places:
                 guards.append(self.at(place, part))
         return guards
 
-    def factors_of(self, argument: Expression) -> dict[int, Expression]:
-        """The argument as a product of one expression for each of some places, which are in their order."""
-        split = factors_by_input(argument)
+    def factors_of(self, argument: Expression, factorable: bool = True) -> dict[int, Expression]:
+        """The argument as a product of one expression for each of some places, which are in their order.
+
+        What is not ``factorable`` is computed in one place.
+        """
+        split = factors_by_input(argument) if factorable else None
         if split is None:
-            return {len(self.inputs): argument}
+            return {self.place_of(argument): argument}
         if "" in split:
             return {0: split[""]}
         return {place: split[own.alias] for place, own in enumerate(self.inputs) if own.alias in split}

@@ -1,4 +1,4 @@
-"""Aggregates as their definitions: a list of argument tuples without NULL in, a value out.
+"""Aggregates as their definitions: a list of argument tuples in, a value out.
 
 Independent of `algebra`: sums are taken over all values at once, moments about the mean in two passes, exactly
 (`Fraction`) where the values are finite.
@@ -6,8 +6,10 @@ Independent of `algebra`: sums are taken over all values at once, moments about 
 
 import decimal
 import math
+import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 from joinfold.reference.values import canonical, in_range, order_key, to_scale
@@ -18,10 +20,17 @@ Arguments = Sequence[tuple[Any, ...]]
 
 def aggregate_value(function: str, arguments: Arguments, result: DataType) -> Any:
     """The aggregate over the tuples; NULL (None) where it is not defined."""
-    if function == "count":
+    if function in ("min_by", "max_by"):
+        return _extreme_by(function, arguments, result)
+    arguments = [values for values in arguments if None not in values]
+    if function in ("count", "regr_count"):
         return len(arguments)
     if not arguments:
         return None
+    if function in _FOLDED:
+        return reduce(_FOLDED[function], (value for (value,) in arguments))
+    if function in _BITWISE:
+        return reduce(_BITWISE[function], (in_range(value, result) for (value,) in arguments))
     if function in ("min", "max"):
         chosen = min if function == "min" else max
         value = canonical(chosen((value for (value,) in arguments), key=order_key))
@@ -32,6 +41,18 @@ def aggregate_value(function: str, arguments: Arguments, result: DataType) -> An
     value = _DEVIATIONS[function]([tuple(map(Fraction, values)) for values in arguments]) if finite else math.nan
     few = function.endswith("_samp") and len(arguments) < 2
     return None if few or value is None else double(value)
+
+
+def _extreme_by(function: str, arguments: Arguments, result: DataType) -> Any:
+    """x where y is extreme; of equal y the extreme x, NULL only where there is no other."""
+    chosen = min if function == "min_by" else max
+    ordered = [(x, y) for x, y in arguments if y is not None]
+    if not ordered:
+        return None
+    best = chosen(order_key(y) for _, y in ordered)
+    tied = [x for x, y in ordered if order_key(y) == best and x is not None]
+    value = canonical(chosen(tied, key=order_key)) if tied else None
+    return in_range(value, result) if result.is_integer and value is not None else value
 
 
 def _sum_or_average(function: str, values: list[Any], result: DataType) -> Any:
@@ -103,6 +124,42 @@ def _intercept(rows: list[tuple[Fraction, ...]]) -> Fraction | None:
     return None if slope is None else mean_y - slope * mean_x
 
 
+def _determination(rows: list[tuple[Fraction, ...]]) -> Fraction | None:
+    spread_y, spread_x = _deviation(rows, 0, 0), _deviation(rows, 1, 1)
+    if spread_x == 0:
+        return None
+    return _deviation(rows, 0, 1) ** 2 / (spread_y * spread_x) if spread_y else Fraction(1)
+
+
+def _standardized(rows: list[tuple[Fraction, ...]], power: int) -> float | None:
+    """The mean of ((x − mean)/deviation) to a power."""
+    mean = sum((x for (x,) in rows), Fraction(0)) / len(rows)
+    variance, moment = (_mean_power([x - mean for (x,) in rows], order) for order in (2, power))
+    if variance == 0:
+        return None
+    with decimal.localcontext(prec=60):
+        root = (decimal.Decimal(variance.numerator) / variance.denominator).sqrt()
+        return float(decimal.Decimal(moment.numerator) / moment.denominator / root**power)
+
+
+def _mean_power(values: list[Fraction], power: int) -> Fraction:
+    return sum((math.prod([value] * power, start=Fraction(1)) for value in values), Fraction(0)) / len(values)
+
+
+def _excess(rows: list[tuple[Fraction, ...]]) -> float | None:
+    fourth = _standardized(rows, 4)
+    return None if fourth is None else fourth - 3
+
+
+_FOLDED: dict[str, Callable[[bool, bool], bool]] = {
+    "bool_and": lambda left, right: left and right,
+    "bool_or": lambda left, right: left or right,
+}
+_BITWISE: dict[str, Callable[[int, int], int]] = {
+    "bit_and": operator.and_,
+    "bit_or": operator.or_,
+    "bit_xor": operator.xor,
+}
 _DEVIATIONS: dict[str, Callable[[list[tuple[Fraction, ...]]], Fraction | float | None]] = {
     "var_pop": lambda rows: _deviation(rows, 0, 0) / len(rows),
     "var_samp": lambda rows: _sample(rows, _deviation(rows, 0, 0)),
@@ -110,7 +167,10 @@ _DEVIATIONS: dict[str, Callable[[list[tuple[Fraction, ...]]], Fraction | float |
     "stddev_samp": lambda rows: _root(_sample(rows, _deviation(rows, 0, 0))),
     "covar_pop": lambda rows: _deviation(rows, 0, 1) / len(rows),
     "covar_samp": lambda rows: _sample(rows, _deviation(rows, 0, 1)),
+    "skewness": lambda rows: _standardized(rows, 3),
+    "kurtosis": _excess,
     "corr": _correlation,
+    "regr_r2": _determination,
     "regr_slope": _slope,
     "regr_intercept": _intercept,
 }

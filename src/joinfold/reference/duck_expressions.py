@@ -123,6 +123,14 @@ def aggregate(node: Aggregate, present: str | None = None) -> str:
             return count
         case "min" | "max":
             return over(f"{node.function.upper()}({texts[0]})")
+        case "min_by" | "max_by":
+            return _extreme_by(node.function, texts, over)
+        case "bool_and" | "bool_or":
+            return over(f"{node.function.upper()}({texts[0]})")
+        case "bit_and" | "bit_or" | "bit_xor":
+            return over(f"{node.function.upper()}(CAST({texts[0]} AS {stored_type(type_)}))")
+        case "regr_count":
+            return over("COUNT(*)", *(f"{text} IS NOT NULL" for text in texts))
         case "sum":
             return _floating_sum(texts[0], over) if type_.is_floating else total
         case "avg" if type_.is_decimal:
@@ -142,14 +150,48 @@ def _floating_sum(argument: str, over: _Over) -> str:
     return f"CASE WHEN isfinite({compensated}) THEN {compensated} ELSE {plain} END"
 
 
+def _extreme_by(function: str, texts: list[str], over: _Over) -> str:
+    """x of the extreme (y, x), where NULL is behind every other x: a struct goes by its fields, and NULL is largest."""
+    value, by = texts
+    extreme, behind = ("MAX", "IS NOT NULL") if function == "max_by" else ("MIN", "IS NULL")
+    pair = f"struct_pack(y := {by}, behind := {value} {behind}, x := {value})"
+    return f"({over(f'{extreme}({pair})', f'{by} IS NOT NULL')}).x"
+
+
+def _standardized(number: str, finite: str, power: int, over: _Over) -> str:
+    """The mean of ((x − mean)/deviation) to a power, from all values at once: DuckDB's own are those of a sample."""
+
+    def moment(order: int) -> str:
+        values, mean = over(f"LIST({number})", finite), over(f"AVG({number})", finite)
+        return f"list_avg(list_transform({values}, lambda v: power(v - {mean}, {order})))"
+
+    return f"{moment(power)} / power({moment(2)}, {power / 2})"
+
+
 def _statistic(function: str, numbers: list[str], over: _Over) -> str:
     """NULL for too few values, NaN where one is not finite, NULL for a zero denominator."""
     fewest = 2 if function.endswith("_samp") else 1
     both = " AND ".join(f"{number} IS NOT NULL" for number in numbers)
     finite = " AND ".join(f"isfinite({number})" for number in numbers)
-    varying = {"corr": numbers, "regr_slope": numbers[1:], "regr_intercept": numbers[1:]}.get(function, [])
-    constant = "".join(f" WHEN {over(f'MIN({x})', both)} = {over(f'MAX({x})', both)} THEN NULL" for x in varying)
-    value = over(f"{function.upper()}({', '.join(numbers)})", finite)
+    of_constants: dict[str, list[tuple[str, str]]] = {
+        "corr": [(number, "NULL") for number in numbers],
+        "regr_slope": [(numbers[-1], "NULL")],
+        "regr_intercept": [(numbers[-1], "NULL")],
+        "regr_r2": [(numbers[-1], "NULL"), (numbers[0], "1")],
+        "skewness": [(numbers[0], "NULL")],
+        "kurtosis": [(numbers[0], "NULL")],
+    }
+    constant = "".join(
+        f" WHEN {over(f'MIN({x})', both)} = {over(f'MAX({x})', both)} THEN {value}"
+        for x, value in of_constants.get(function, [])
+    )
+    match function:
+        case "skewness":
+            value = _standardized(numbers[0], finite, 3, over)
+        case "kurtosis":
+            value = f"{_standardized(numbers[0], finite, 4, over)} - 3"
+        case _:
+            value = over(f"{function.upper()}({', '.join(numbers)})", finite)
     return (
         f"CASE WHEN {over('COUNT(*)', both)} < {fewest} THEN NULL"
         f" WHEN NOT {over(f'bool_and({finite})', both)} THEN 'NaN'::DOUBLE{constant} ELSE {value} END"

@@ -236,8 +236,7 @@ def _aggregate(query: LogicalQuery, group: list[Context]) -> list[Value]:
     for aggregate in query.aggregates:
         counted = [context for context in group if is_true(aggregate.condition, context)]
         tuples = [tuple(evaluate(part, context.wide()) for part in aggregate.arguments) for context in counted]
-        present = [arguments for arguments in tuples if None not in arguments]
-        values.append(aggregate_value(aggregate.function, present, aggregate.type))
+        values.append(aggregate_value(aggregate.function, tuples, aggregate.type))
     return values
 
 

@@ -23,7 +23,7 @@ from joinfold.runtime.workers import settle
 
 ROWS = f"{BLOBS}, {METRIC_COLUMNS}"
 
-_warm = WarmBuckets(shared_folder())
+_warm = WarmBuckets(shared_folder)
 
 
 class StageProcessor(StatefulProcessor):

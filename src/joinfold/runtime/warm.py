@@ -6,6 +6,7 @@ Both carry the token of the position that they belong to: a batch that failed, o
 that no longer fits, and the bucket is made anew.
 
 Writing costs what the bucket holds, whatever the batch brought, so large buckets are kept in the process only.
+The folder of these files is made when the first bucket is looked for, not at import.
 """
 
 import contextlib
@@ -14,7 +15,9 @@ import os
 import pickle
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from joinfold.operators.stages.bucket import Bucket
@@ -39,9 +42,14 @@ class WarmBucket:
 class WarmBuckets:
     """The buckets that this process, or another one on its host, had last."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self.folder = folder
+    def __init__(self, find_folder: Callable[[], Path | None] | None = None) -> None:
+        self._find_folder = find_folder
         self.here: dict[str, tuple[str, WarmBucket]] = {}
+
+    @cached_property
+    def folder(self) -> Path | None:
+        """Where other processes of the host find buckets; None where there is no such place."""
+        return None if self._find_folder is None else self._find_folder()
 
     def keep(self, name: str, token: str, warm: WarmBucket) -> None:
         """Keeps a bucket as it stands under a token."""
@@ -67,7 +75,10 @@ class WarmBuckets:
 
 
 def shared_folder() -> Path | None:
-    """A folder in memory that only this user can open; None where the machine has none."""
+    """A folder in memory that only this user can open, made if it is not there; None where the machine has none.
+
+    Files that were abandoned in it are removed.
+    """
     if not MEMORY.is_dir():
         return None
     folder = MEMORY / f"joinfold-{os.getuid()}"

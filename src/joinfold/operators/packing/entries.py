@@ -10,12 +10,31 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from joinfold.algebra import Monomial
-from joinfold.kernels import double_double
 from joinfold.kernels.grouping import count, group_rows, sum_dds, sum_ints
+from joinfold.numbers import double_double
 from joinfold.operators.entries import Flags, Integers
-from joinfold.operators.values import extreme_of, flags_of, floats, identity_codes, integers, present
+from joinfold.operators.values import (
+    extreme_of,
+    flags_of,
+    floats,
+    identity_codes,
+    integers,
+    ordered_pairs,
+    present,
+)
 from joinfold.physical.columns import CELL
-from joinfold.physical.payload import LIMB_BITS, Bit, Extreme, Factor, IntegerSum, Limb, RealSum, Special, Sums
+from joinfold.physical.payload import (
+    LIMB_BITS,
+    Bit,
+    Extreme,
+    Factor,
+    IntegerSum,
+    Limb,
+    RealSum,
+    Special,
+    SpecialKind,
+    Sums,
+)
 
 HALF_LIMB = np.int64(2 ** (LIMB_BITS - 1))
 LIMB = np.int64(2**LIMB_BITS - 1)
@@ -56,24 +75,21 @@ class _Grouping:
         self.cache: dict[tuple[str, str], Any] = {}
 
     def integer(self, column: IntegerSum) -> Integers:
-        """The sum of a limb, a count, or a count of special values."""
-        mask, part = self._mask(column.monomial), column.part
-        match part:
+        """The sum of a limb, or the number of rows, of special values, or of values that have a bit."""
+        mask = self._mask(column.monomial)
+        match column.part:
             case Special(kind=kind):
                 return count(self.entry_of_row, self.entries, mask & self._special(column.monomial, kind))
             case Bit(number=number):
-                (factor,) = [own for name, _ in column.monomial.powers if (own := self.factors[name]).kind == "integer"]
-                values = self._whole(factor)
-                return count(self.entry_of_row, self.entries, mask & ((values >> number) & 1 == 1))
+                return count(self.entry_of_row, self.entries, mask & self._bit(column.monomial, number))
+            case Limb() if not column.is_valued:
+                return count(self.entry_of_row, self.entries, mask)
             case Limb(number=number):
-                valued = [name for name, power in column.monomial.powers if power]
-                if not valued:
-                    return count(self.entry_of_row, self.entries, mask)
-                (name,) = valued
+                ((name, _),) = [power for power in column.monomial.powers if power[1]]
                 limb = self._limbs(self.factors[name])[number]
                 return sum_ints(self.entry_of_row, self.entries, limb if mask.all() else np.where(mask, limb, 0))
             case _:
-                assert_never(part)
+                assert_never(column.part)
 
     def real(self, monomial: Monomial) -> double_double.DoubleDoubles:
         """The sum of a monomial of numbers, each product exact to twice the precision."""
@@ -89,7 +105,9 @@ class _Grouping:
     def extreme(self, column: Extreme) -> pa.Array:
         """The smallest or largest value of each entry, NULL where it has none."""
         values = self.batch.column(column.column)
-        mask = self._mask(Monomial(tuple(sorted((name, 0) for name in column.conditions))))
+        if column.by is not None:
+            values = ordered_pairs(self.batch.column(column.by), values)
+        mask = self._mask(Monomial.presence(column.conditions))
         return extreme_of(values, mask, column.largest, self.entry_of_row, self.entries)
 
     def _mask(self, monomial: Monomial) -> Flags:
@@ -104,11 +122,19 @@ class _Grouping:
                 mask = mask if there is None else mask & there
         return mask
 
-    def _special(self, monomial: Monomial, kind: str) -> Flags:
-        """Where the number of the monomial is nan, inf, -inf, or a finite number of a sign."""
-        numbers = [factor for name, _ in monomial.powers if (factor := self.factors[name]).kind != "condition"]
+    def _numbers(self, monomial: Monomial) -> list[Factor]:
+        return [factor for name, _ in monomial.powers if (factor := self.factors[name]).kind != "condition"]
+
+    def _bit(self, monomial: Monomial, number: int) -> Flags:
+        """Where the integer of the monomial has a bit set."""
+        (factor,) = self._numbers(monomial)
+        value = self._cached("integers", factor, lambda: integers(self.batch.column(factor.name)))
+        return (value >> number) & 1 == 1  # type: ignore[no-any-return]
+
+    def _special(self, monomial: Monomial, kind: SpecialKind) -> Flags:
+        """Where a number of the monomial is of a kind."""
         flags = np.zeros(self.batch.num_rows, np.bool_)
-        for factor in numbers:
+        for factor in self._numbers(monomial):
             value = self._raw(factor)
             match kind:
                 case "nan":
@@ -121,10 +147,9 @@ class _Grouping:
                     flags |= (value < 0) & np.isfinite(value)
                 case "zero":
                     flags |= value == 0
+                case _:
+                    assert_never(kind)
         return flags
-
-    def _whole(self, factor: Factor) -> Integers:
-        return self._cached("whole", factor, lambda: integers(self.batch.column(factor.name)))  # type: ignore[no-any-return]
 
     def _raw(self, factor: Factor) -> NDArray[np.float64]:
         return self._cached("raw", factor, lambda: _as_floats(self.batch.column(factor.name)))  # type: ignore[no-any-return]

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from joinfold.errors import EvaluationError
-from joinfold.kernels import double_double as dd
 from joinfold.kernels.grouping import group_rows, sum_dds, sum_ints
+from joinfold.numbers import double_double as dd
 from joinfold.operators.batches import together
 from joinfold.operators.emitted import Emitted
 from joinfold.operators.entries import Integers

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from joinfold.kernels import double_double as dd
 from joinfold.kernels.grouping import group_rows, sum_ints
+from joinfold.numbers import double_double as dd
 from joinfold.operators.entries import Integers, Payload
 from joinfold.operators.windows.group_totals import GroupTotals
 from joinfold.operators.windows.pair_values import EXACT, PairValues, summed_reals, too_many

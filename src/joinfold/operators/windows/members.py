@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from joinfold.kernels import double_double as dd
 from joinfold.kernels.grouping import group_rows, sum_ints
 from joinfold.kernels.identity import IdTable
+from joinfold.numbers import double_double as dd
 from joinfold.operators.calendars.calendar import END
 from joinfold.operators.entries import Entries, Ids, Integers, Payload, rows_of
 from joinfold.operators.windows.pair_values import summed_reals

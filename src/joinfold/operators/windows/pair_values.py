@@ -8,8 +8,8 @@ from functools import reduce
 import numpy as np
 
 from joinfold.errors import EvaluationError
-from joinfold.kernels import double_double as dd
 from joinfold.kernels.grouping import sum_dds
+from joinfold.numbers import double_double as dd
 from joinfold.operators.entries import Doubles, Integers, Payload, Rows, joined_payloads
 from joinfold.operators.windows.group_totals import GroupTotals
 from joinfold.operators.windows.side import Side

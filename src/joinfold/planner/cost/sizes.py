@@ -41,7 +41,8 @@ def entry_bytes(spec: InputSpec, widths: Mapping[str, float]) -> float:
     """An entry in a blob; ``widths`` has the bytes of the columns of all frames."""
     values = sum(widths.get(name, BIGINT_BYTES) for name in spec.identity)
     sums = sum(SUM_BYTES if _is_lowest_limb(column) else COUNT_BYTES for column in spec.integers)
-    extremes = sum(1.0 + widths.get(extreme.column, BIGINT_BYTES) for extreme in spec.extremes)
+    columns = [name for extreme in spec.extremes for name in (extreme.column, extreme.by) if name is not None]
+    extremes = sum(1.0 + widths.get(name, BIGINT_BYTES) for name in columns)
     return CELL_BYTES + values + sums + REAL_BYTES * len(spec.reals) + extremes
 
 

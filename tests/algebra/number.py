@@ -1,4 +1,4 @@
-"""Numbers that may stand in a payload, and the two steps that leave exact arithmetic.
+"""Numbers that may stand in a payload.
 
 The ring asks of a number only that it adds, negates and multiplies: ``int``, ``Fraction``, ``float``, and
 arrays of these (one payload for each of many entries at once). Two kinds are traps. A ``Decimal`` rounds
@@ -43,11 +43,3 @@ def is_finite(value: Number) -> bool:
 def power(value: Scalar, exponent: int) -> Scalar:
     """``value ** exponent`` for a non-negative exponent; a double that grows too large is ∞, as in SQL."""
     return math.prod([value] * exponent)
-
-
-def double(value: Fraction) -> float:
-    """The nearest double, ±∞ beyond the largest."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf

@@ -35,8 +35,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from joinfold.algebra.basis import COMBINATIONS, Basis, Monomial
-from joinfold.algebra.number import Number, is_finite, power, scalar
+from joinfold.algebra import Monomial
+
+from .basis import COMBINATIONS, Basis, exponent_of, with_exponent
+from .number import Number, is_finite, power, scalar
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,12 +132,12 @@ def shifted(moments: Moments, shift: Mapping[str, Number]) -> Moments:
 def _shifted_by_one(moments: Moments, factor: str, offset: Number) -> Moments:
     sums: dict[Monomial, Number] = {}
     for monomial in moments.basis:
-        highest = monomial.exponent(factor)
+        highest = exponent_of(monomial, factor)
         if highest == 0:
             sums[monomial] = moments[monomial]
             continue
         sums[monomial] = sum(
-            math.comb(highest, lower) * (-offset) ** (highest - lower) * moments[monomial.with_exponent(factor, lower)]
+            math.comb(highest, lower) * (-offset) ** (highest - lower) * moments[with_exponent(monomial, factor, lower)]
             for lower in range(highest + 1)
         )
     return Moments(moments.basis, sums)

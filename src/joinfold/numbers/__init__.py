@@ -1,0 +1,19 @@
+"""Arrays of numbers with more digits than a double: exact fractions, and double-doubles of 106 bits.
+
+Both have the operators of a number, so a formula is written once and computed in either::
+
+    ExactNumbers      a numerator and a denominator     exact; integers and decimals
+    RoundedNumbers    hi + lo, two doubles              sums of doubles, and statistics of all numbers
+
+Division by 0 gives a number that is *missing*, which is what SQL calls NULL.
+"""
+
+from typing import TypeAlias, TypeVar
+
+from joinfold.numbers.exact import ExactNumbers
+from joinfold.numbers.rounded import RoundedNumbers
+
+Numbers: TypeAlias = ExactNumbers | RoundedNumbers
+Number = TypeVar("Number", ExactNumbers, RoundedNumbers)
+
+__all__ = ["ExactNumbers", "Number", "Numbers", "RoundedNumbers"]

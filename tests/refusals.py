@@ -1,0 +1,198 @@
+"""What may be refused, and nothing else: each message with the page that says so, and when.
+
+Tests that draw queries or plans at random meet refusals. They ask here whether a refusal is one of these; any other
+fails the test, because a planner that refuses what its pages promise would otherwise pass every one of them.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from joinfold.algebra import AGGREGATES
+from joinfold.dialect import parse
+from joinfold.errors import QueryError
+from joinfold.logical.query import LogicalQuery, OnArrival
+from joinfold.planner.forcing import Plan
+from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planning import plan_query
+from joinfold.planner.statistics import Statistics
+from joinfold.window import PartitionedRows, RangeByRows, Rows, Sliding, common
+
+METHODS, WINDOWS, SEMANTICS = "concepts/methods.md", "concepts/windows.md", "reference/semantics.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was refused: a text, the query if the text has a meaning, and what was forced."""
+
+    text: str
+    query: LogicalQuery | None = None
+    forced: Plan = field(default_factory=Plan)
+
+    @property
+    def windows(self) -> list[str]:
+        return re.findall(r"\[[^]]*\]", self.text)
+
+    @property
+    def slides_meet(self) -> bool:
+        windows = [input_.window for input_ in parse(self.text).inputs]
+        return common(window.moves for window in windows if isinstance(window, Sliding)) is not None
+
+    def has_window(self, *kinds: type) -> bool:
+        return self.query is not None and any(isinstance(input_.window, kinds) for input_ in self.query.streams)
+
+    @property
+    def counts_rows(self) -> bool:
+        return self.has_window(Rows, RangeByRows, PartitionedRows)
+
+    @property
+    def has_extremes(self) -> bool:
+        aggregates = () if self.query is None else self.query.aggregates
+        return any(AGGREGATES[aggregate.function].extremum is not None for aggregate in aggregates)
+
+    @property
+    def has_inputs_without_common_key(self) -> bool:
+        assert self.query is not None
+        aliases = {input_.alias for input_ in self.query.streams}
+        keys = self.query.graph.keys
+        return not any(aliases <= {alias for alias in aliases if key.of(alias)} for key in keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A message, as a pattern; the words of the page of docs/ that announces it; and when it may be given."""
+
+    message: str
+    page: str
+    words: str
+    applies: Callable[[Asked], bool]
+
+
+def _moves(window: str) -> bool:
+    return any(word in window for word in ("SLIDE", "TUMBLE", "ROWS"))
+
+
+def _has_slide(window: str) -> bool:
+    return "SLIDE" in window or "TUMBLE" in window
+
+
+def _slides_in_time(window: str) -> bool:
+    return "TUMBLE" in window or bool(re.search(r"SLIDE \d+ [A-Z]*SECOND", window))
+
+
+REFUSALS = (
+    # --- by the dialect: texts without a meaning
+    Refusal(
+        "EMIT ON SLIDE, but no window of the query moves$",
+        SEMANTICS,
+        "the default when some window moves",
+        lambda asked: "EMIT ON SLIDE" in asked.text and not any(map(_moves, asked.windows)),
+    ),
+    Refusal(
+        "EMIT ON ARRIVAL and the SLIDE of '.*' exclude each other$",
+        SEMANTICS,
+        "Windows with a SLIDE are refused",
+        lambda asked: "EMIT ON ARRIVAL" in asked.text and any(map(_has_slide, asked.windows)),
+    ),
+    Refusal(
+        "SYNC ON FULL, but no window slides in time$",
+        SEMANTICS,
+        "the common moves of all windows with a slide in time",
+        lambda asked: "SYNC ON FULL" in asked.text and not any(map(_slides_in_time, asked.windows)),
+    ),
+    Refusal(
+        "the windows of '.*' and '.*' never move at the same instant$",
+        SEMANTICS,
+        "slides that never meet",
+        lambda asked: "SYNC ON FULL" in asked.text and not asked.slides_meet,
+    ),
+    Refusal(
+        "SYNC ON WINDOW ID: the window of '.*' (never completes|moves with every instant|moves per key)",
+        SEMANTICS,
+        "Landmark, continuous and PARTITION BY windows have no numbers and are refused",
+        lambda asked: (
+            "SYNC ON WINDOW ID" in asked.text
+            and any("PARTITION BY" in window or not _moves(window) for window in asked.windows)
+        ),
+    ),
+    # --- by the planner: queries that no engine runs
+    Refusal(
+        "no engine runs the last rows of each key EMIT ON ARRIVAL yet$",
+        WINDOWS,
+        "`[PARTITION BY k ROWS n]` with EMIT ON ARRIVAL is refused by the engine",
+        lambda asked: (
+            asked.query is not None and isinstance(asked.query.emit, OnArrival) and asked.has_window(PartitionedRows)
+        ),
+    ),
+    # --- by the planner: plans that cannot be
+    Refusal(
+        "IC cannot take back a MIN or MAX$",
+        METHODS,
+        "IC cannot be forced on MIN and MAX",
+        lambda asked: asked.forced.method == "ic" and asked.has_extremes,
+    ),
+    Refusal(
+        "(TC|PC) must know when rows leave, and windows that count rows do not$",
+        METHODS,
+        "TC and PC cannot be forced where windows count rows",
+        lambda asked: asked.forced.method in ("tc", "pc") and asked.counts_rows,
+    ),
+    Refusal(
+        "where windows count rows, a MIN or MAX is counted row by row, and nothing is early$",
+        METHODS,
+        "MIN and MAX cannot be aggregated early there",
+        lambda asked: bool(asked.forced.early) and asked.counts_rows and asked.has_extremes,
+    ),
+    Refusal(
+        "a plain join has nothing to aggregate$",
+        METHODS,
+        "A plain join has neither a method nor early aggregation",
+        lambda asked: (
+            asked.query is not None
+            and asked.query.is_plain_join
+            and (asked.forced.method is not None or asked.forced.early is not None)
+        ),
+    ),
+    Refusal(
+        "hash finds equal keys only, and '.*' is looked for without one$",
+        METHODS,
+        "A hash cannot be forced on an input that is looked for without an equality",
+        lambda asked: (
+            any(index.startswith("hash") for index in asked.forced.index.values())
+            and asked.has_inputs_without_common_key
+        ),
+    ),
+    Refusal(
+        "the plan speaks of '.*', which is a relation$",
+        METHODS,
+        "Nothing can be forced on a relation",
+        lambda asked: (
+            asked.query is not None
+            and any(
+                input_.alias in asked.forced.inputs_named
+                for input_ in asked.query.inputs
+                if input_ not in asked.query.streams
+            )
+        ),
+    ),
+)
+
+
+def check_refusal(error: QueryError, asked: Asked) -> None:
+    """Fails for a refusal that is not in the list, or that is given where it does not apply."""
+    known = [refusal for refusal in REFUSALS if re.match(refusal.message, error.message)]
+    where = f"\n  {asked.text}\n  {asked.forced}"
+    assert known, f"no page announces the refusal: {error.message}{where}"
+    assert any(refusal.applies(asked) for refusal in known), f"refused without need: {error.message}{where}"
+
+
+def planned(
+    query: LogicalQuery, text: str, *choices: Plan, statistics: Statistics | None = None
+) -> PlannedQuery | None:
+    """The plan by the first choice that may be, then by none; None for what no engine runs."""
+    for choice in (*choices, Plan()):
+        try:
+            return plan_query(query, choice, statistics)
+        except QueryError as error:
+            check_refusal(error, Asked(text, query, choice))
+    return None

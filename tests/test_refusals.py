@@ -1,0 +1,89 @@
+"""The list of what may be refused: every entry is announced and needed, and beside each stands what must be planned."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from joinfold.dialect import bind, parse, read_schema
+from joinfold.errors import QueryError
+from joinfold.logical.query import Source
+from joinfold.planner import drafting
+from joinfold.planner.forcing import Plan
+from joinfold.planner.planning import plan_query
+from tests.refusals import REFUSALS, Asked, Refusal, check_refusal, planned
+
+DOCS = Path(__file__).parent.parent / "docs"
+SCHEMA = read_schema("ts TIMESTAMP, k INT, v INT")
+CATALOG = {name: Source(name, SCHEMA, name != "r", None if name == "r" else "ts") for name in ("a", "b", "r")}
+SLIDE, ODD = "[4 MICROSECOND SLIDE 2 MICROSECOND]", "START TIMESTAMP '1970-01-01 00:00:00.000001'"
+KEYS, SMALLER = "WHERE a.k = b.k", "WHERE a.v < b.v"
+EARLY, HASH = Plan(early=("a",)), Plan(index={"a": "hash"})
+
+
+def asked(select: str, left: str, right: str, tail: str = KEYS, forced: Plan | None = None) -> tuple[str, Plan]:
+    return f"SELECT {select} FROM a {left}, b {right} {tail}", forced or Plan()
+
+
+COUNT, MAX, COLUMNS = "COUNT(*) AS n", "MAX(a.v) AS n", "a.v, b.v AS w"
+MEANT = f"{SLIDE[:-1]} {ODD}]"
+RELATION = f"SELECT {COUNT} FROM a {SLIDE}, r WHERE a.k = r.k"
+
+# what is refused, in the order of the list, and the nearest that is not
+NEIGHBOURS = [
+    (asked(COUNT, "[5 MICROSECOND]", "[UNBOUNDED]", f"{KEYS} EMIT ON SLIDE"), asked(COUNT, SLIDE, "[UNBOUNDED]")),
+    (asked(COUNT, "[ROWS 2 SLIDE 2]", "[ROWS 2]", f"{KEYS} EMIT ON ARRIVAL"), asked(COUNT, "[ROWS 2]", "[ROWS 2]")),
+    (asked(COUNT, "[5 MICROSECOND]", "[UNBOUNDED]", f"{KEYS} SYNC ON FULL"), asked(COUNT, SLIDE, "[5 MICROSECOND]")),
+    (asked(COUNT, SLIDE, MEANT, f"{KEYS} SYNC ON FULL"), asked(COUNT, MEANT, MEANT, f"{KEYS} SYNC ON FULL")),
+    (
+        asked(COUNT, SLIDE, "[UNBOUNDED]", f"{KEYS} SYNC ON WINDOW ID"),
+        asked(COUNT, SLIDE, "[ROWS 2]", f"{KEYS} SYNC ON WINDOW ID"),
+    ),
+    (
+        asked(COUNT, "[PARTITION BY k ROWS 1]", "[ROWS 2]", f"{KEYS} EMIT ON ARRIVAL"),
+        asked(COUNT, "[PARTITION BY k ROWS 1]", "[ROWS 2]", f"{KEYS} EMIT ON TRIGGER"),
+    ),
+    (asked(MAX, SLIDE, SLIDE, forced=Plan("ic")), asked(MAX, SLIDE, SLIDE, forced=Plan("tc"))),
+    (asked(COUNT, SLIDE, "[ROWS 2]", forced=Plan("tc")), asked(COUNT, SLIDE, "[ROWS 2]", forced=Plan("ic"))),
+    (asked(MAX, SLIDE, "[ROWS 2]", forced=EARLY), asked(COUNT, SLIDE, "[ROWS 2]", forced=EARLY)),
+    (asked(COLUMNS, SLIDE, SLIDE, forced=EARLY), asked(COLUMNS, SLIDE, SLIDE, forced=HASH)),
+    (asked(COUNT, SLIDE, SLIDE, SMALLER, HASH), asked(COUNT, SLIDE, SLIDE, KEYS, HASH)),
+    ((RELATION, Plan(index={"r": "hash"})), (RELATION, Plan(index={"a": "list"}))),
+]
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=[refusal.message for refusal in REFUSALS])
+def test_a_page_announces_it(refusal: Refusal) -> None:
+    text = " ".join((DOCS / refusal.page).read_text(encoding="utf-8").split())
+    assert refusal.words in text
+
+
+@pytest.mark.parametrize("place", range(len(REFUSALS)), ids=[refusal.message for refusal in REFUSALS])
+def test_it_is_refused_and_its_neighbour_is_not(place: int) -> None:
+    (text, forced), (near, forced_near) = NEIGHBOURS[place]
+    with pytest.raises(QueryError) as caught:
+        plan_query(bind(parse(text), CATALOG), forced)
+    assert re.match(REFUSALS[place].message, caught.value.message)
+    try:
+        query = bind(parse(text), CATALOG)
+    except QueryError:
+        query = None
+    check_refusal(caught.value, Asked(text, query, forced))
+    assert plan_query(bind(parse(near), CATALOG), forced_near)
+    query = bind(parse(near), CATALOG)
+    with pytest.raises(AssertionError, match="refused without need"):
+        check_refusal(caught.value, Asked(near, query, forced_near))
+
+
+def test_every_other_refusal_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planner that refuses SYNC ON FULL, which its page promises."""
+    text, _ = asked(COUNT, SLIDE, SLIDE, f"{KEYS} SYNC ON FULL")
+    query = bind(parse(text), CATALOG)
+    assert planned(query, text) is not None
+
+    def too_strict(query: object) -> None:
+        raise QueryError("no engine runs SYNC ON FULL yet")
+
+    monkeypatch.setattr(drafting, "_refuse_unsupported", too_strict)
+    with pytest.raises(AssertionError, match="no page announces the refusal: no engine runs SYNC ON FULL yet"):
+        planned(query, text)
