@@ -104,7 +104,7 @@ class Worker:
 
 @pytest.fixture(autouse=True)
 def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "_warm", WarmFolds(lambda: tmp_path))
+    monkeypatch.setattr(streaming, "_warm", WarmBuckets(lambda: tmp_path))
 
 
 def test_a_batch_that_failed_after_its_end_leaves_no_trace() -> None:

@@ -1,7 +1,8 @@
-"""States that an earlier joinfold has written, one file for each kind of query: `python -m tests.operators.state.golden`.
+"""States that an earlier joinfold has written, one file for each kind of query.
 
-A file has what a checkpoint has, the manifest and the map of each bucket, and the rows of before and of after. Files are
-written anew only where the version of blobs changes on purpose: they are what users have on their disks.
+A file has what a checkpoint has, the manifest and the map of each bucket, and the rows of before and of after. They are
+what users have on their disks: `python -m tests.operators.state.golden` writes them only where the version of blobs
+changes on purpose.
 """
 
 import json
