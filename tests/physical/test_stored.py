@@ -1,5 +1,6 @@
 """What is stored is found again by its name, whatever its stream is called."""
 
+import json
 import pickle
 
 from hypothesis import given
@@ -13,7 +14,8 @@ from joinfold.physical.stored import (
     OrderOf,
     Stored,
     Waiting,
-    stored_kind,
+    stored_facts,
+    stored_from,
     stored_name,
 )
 
@@ -26,25 +28,26 @@ kinds: st.SearchStrategy[Stored] = st.one_of(*(st.builds(kind, names) for kind i
 
 @given(kinds)
 def test_a_name_says_what_is_stored(stored: Stored) -> None:
-    again = stored_kind(stored_name(stored))
+    again = stored_from(json.loads(json.dumps(stored_facts(stored))))
     assert again == stored and type(again) is type(stored)
     assert pickle.loads(pickle.dumps(stored)) == stored
 
 
 @given(kinds, kinds)
 def test_no_two_kinds_have_one_name(first: Stored, second: Stored) -> None:
-    assert (stored_name(first) == stored_name(second)) == (first == second)
+    assert (stored_facts(first) == stored_facts(second)) == (first == second)
     assert len({first, second}) == 1 + (first != second)
 
 
 def test_names_stay_what_they_are() -> None:
     """State is found by them: another name would orphan it."""
     stored: list[Stored] = [*(kind("a, b") for kind in NAMED), Waiting(), Inside()]
-    assert [stored_name(own) for own in stored] == [
-        "entries of a, b",
-        "boundaries of a, b",
-        "arrivals of a, b",
-        "order of a, b",
-        "waiting",
-        "inside",
+    assert [stored_facts(own) for own in stored] == [
+        ["entries", "a, b"],
+        ["boundaries", "a, b"],
+        ["arrivals", "a, b"],
+        ["order", "a, b"],
+        ["waiting"],
+        ["inside"],
     ]
+    assert [stored_name(own) for own in stored[-3:]] == ["order of a, b", "waiting", "inside"]

@@ -32,7 +32,7 @@ def start(
         ({"time": "other"}, "with the time of 'a' taken from ts, not other"),
         (
             {"schema": SCHEMA.replace("v BIGINT", "v INT")},
-            "k INT, v BIGINT, not ts TIMESTAMP, k INT, v INT",
+            "with 'a' having the columns k INT, ts TIMESTAMP, v BIGINT, not k INT, ts TIMESTAMP, v INT",
         ),
         ({"delay": "6 seconds"}, "with a delay of 'a' of 5 SECOND, not 6 SECOND"),
         ({"text": COUNT.replace("SUM", "MAX")}, "belongs to another query"),
@@ -103,6 +103,11 @@ def test_a_recorded_query_that_means_something_else_is_refused(
 def test_columns_that_are_not_read_may_change(spark: Any, tmp_path: Path) -> None:
     start(spark, tmp_path)
     start(spark, tmp_path, schema=SCHEMA.replace("unread STRING", "more INT, unread INT"))
+
+
+def test_columns_may_come_in_another_order(spark: Any, tmp_path: Path) -> None:
+    start(spark, tmp_path)
+    start(spark, tmp_path, schema=", ".join(SCHEMA.split(", ")[::-1]))
 
 
 def test_the_time_zone_must_stay_where_the_calendar_is_read(spark: Any, tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ def test_batches_are_cut_between_rows_of_the_stream(matches: list[int], sizes: l
         if part:
             columns = {"row": [row for row, _ in part], "first": [first for _, first in part]}
             batches.append(pa.RecordBatch.from_pydict(columns))
-    whole = [batch.to_pydict() for batch in whole_rows(batches) if batch.num_rows]
+    whole = [batch.to_pydict() for batch in whole_rows(batches, "first") if batch.num_rows]
     assert all(batch["first"][0] for batch in whole)
     assert [row for batch in whole for row in batch["row"]] == [
         row for row, count in enumerate(matches) for _ in range(max(count, 1))

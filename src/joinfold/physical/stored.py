@@ -1,7 +1,6 @@
 """What a bucket stores, and under which name: names say what it is, so a later plan finds it again."""
 
-from dataclasses import dataclass
-from typing import assert_never
+from dataclasses import astuple, dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -45,35 +44,27 @@ class Inside:
 Stored = EntriesOf | BoundariesOf | ArrivalsOf | OrderOf | Waiting | Inside
 
 
+_KINDS: dict[str, type[Stored]] = {
+    "entries": EntriesOf,
+    "boundaries": BoundariesOf,
+    "arrivals": ArrivalsOf,
+    "order": OrderOf,
+    "waiting": Waiting,
+    "inside": Inside,
+}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+
+
+def stored_facts(stored: Stored) -> list[str]:
+    """What it is and of which input or stream, as it stands in the state."""
+    return [_NAMES[type(stored)], *astuple(stored)]
+
+
+def stored_from(facts: list[str]) -> Stored:
+    """The inverse of `stored_facts`."""
+    return _KINDS[facts[0]](*facts[1:])
+
+
 def stored_name(stored: Stored) -> str:
-    """The name under which something is stored."""
-    match stored:
-        case EntriesOf(input=name):
-            return f"entries of {name}"
-        case BoundariesOf(stream=name):
-            return f"boundaries of {name}"
-        case ArrivalsOf(stream=name):
-            return f"arrivals of {name}"
-        case OrderOf(stream=name):
-            return f"order of {name}"
-        case Waiting():
-            return "waiting"
-        case Inside():
-            return "inside"
-        case _:
-            assert_never(stored)
-
-
-def stored_kind(name: str) -> Stored:
-    """The inverse of `stored_name`."""
-    kinds: dict[str, type[EntriesOf | BoundariesOf | ArrivalsOf | OrderOf]] = {
-        "entries of": EntriesOf,
-        "boundaries of": BoundariesOf,
-        "arrivals of": ArrivalsOf,
-        "order of": OrderOf,
-    }
-    for prefix, kind in kinds.items():
-        if name.startswith(f"{prefix} "):
-            return kind(name[len(prefix) + 1 :])
-    assert name in ("waiting", "inside"), name
-    return Waiting() if name == "waiting" else Inside()
+    """The same in words."""
+    return " of ".join(stored_facts(stored))

@@ -25,7 +25,7 @@ from joinfold.operators.codec import decode, encode
 from joinfold.operators.stages.bucket import Accepted, Bucket
 from joinfold.physical.columns import CELL
 from joinfold.physical.stage import FoldAtArrivals
-from joinfold.physical.stored import Stored, stored_kind, stored_name
+from joinfold.physical.stored import Stored, stored_facts, stored_from
 
 ENTRIES_PER_CHUNK = 65_536
 FRESH_RUNS = 8
@@ -83,14 +83,14 @@ class Chunks:
         self.store = store
         self.next_number: int = facts["next"] if facts else 0
         self.runs = [
-            Run(stored_kind(name), is_fresh, first_cell, [Chunk(*chunk) for chunk in chunks])
-            for name, is_fresh, first_cell, chunks in (facts["runs"] if facts else ())
+            Run(stored_from(kind), is_fresh, first_cell, [Chunk(*chunk) for chunk in chunks])
+            for kind, is_fresh, first_cell, chunks in (facts["runs"] if facts else ())
         ]
 
     def facts(self) -> dict[str, Any]:
         """What has to be remembered to find the chunks again."""
         runs = [
-            [stored_name(run.stored), run.is_fresh, run.first_cell, [list(astuple(chunk)) for chunk in run.chunks]]
+            [stored_facts(run.stored), run.is_fresh, run.first_cell, [list(astuple(chunk)) for chunk in run.chunks]]
             for run in self.runs
         ]
         return {"next": self.next_number, "runs": runs}
