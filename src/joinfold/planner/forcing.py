@@ -14,6 +14,7 @@ from joinfold.logical.expressions import Value
 from joinfold.physical.choice import (
     HASH,
     SUMS,
+    TREE,
     FoldChoice,
     Index,
     MethodName,
@@ -240,17 +241,16 @@ def _indexes(stage: JoiningStage, aliases: Sequence[str], wanted: Plan, choice: 
         return (SUMS,) * len(places)
     if summed and not given:
         return (SUMS,) * len(places)
-    indexes = tuple(given.get(place, finding_index(body)) for place in places)
-    for first in places:
-        for step in steps_from(body, choice.order, first):
-            index = indexes[step.place]
-            if index.structure == "hash" and not step.classes and step.place < len(aliases):
-                can = [name for name, kind in STRUCTURES.items() if not kind.needs_key]
-                raise QueryError(
-                    f"hash finds equal keys only, and '{aliases[step.place]}' is looked for without one",
-                    hint=f"{', '.join(can)} can.",
-                )
-    return indexes
+    steps = [step for first in places for step in steps_from(body, choice.order, first)]
+    keyless = {step.place for step in steps if not step.classes and step.place < len(aliases)}
+    for place in sorted(keyless & given.keys()):
+        if STRUCTURES[given[place].structure].needs_key:
+            can = [name for name, kind in STRUCTURES.items() if not kind.needs_key]
+            raise QueryError(
+                f"{given[place].structure} finds equal keys only, and '{aliases[place]}' is looked for without one",
+                hint=f"{', '.join(can)} can.",
+            )
+    return tuple(given.get(place, TREE if place in keyless else finding_index(body)) for place in places)
 
 
 def _index(text: str) -> Index:
