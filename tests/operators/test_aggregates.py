@@ -294,3 +294,15 @@ def test_pairs_that_fall_into_an_ever_smaller_gap(by: str, option: str) -> None:
         for ts, word in enumerate(words)
     ]
     check_stream(text, "k INT, s STRING", batches)
+
+
+def test_an_argument_that_is_only_asked_for_does_not_hide_infinities(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mean of x where y is there: of an aggregate to come. No product needs the sign of y."""
+    avg = AGGREGATES["avg"]
+    moments = (Moment((0, 0)), Moment((0, 1)))
+    entry = type(avg)("regr_avgx", ("y", "x"), AGGREGATES["corr"].signature, moments, avg.finisher, is_exact=False)
+    monkeypatch.setitem(AGGREGATES, "regr_avgx", entry)
+    text = f"SELECT REGR_AVGX(a.d, b.d) AS m FROM a {WINDOW}, b {WINDOW} WHERE a.k = b.k"
+    for values, expected in (([2.0, math.inf], math.inf), ([2.0, -math.inf], -math.inf), ([2.0, 4.0], 3.0)):
+        data: Data = {"a": rows_of_values([1.0, -3.0], "d", k=1), "b": rows_of_values(values, "d", k=1)}
+        assert expected in {row[1] for row in answered(text, "k INT, d DOUBLE", data)}

@@ -83,7 +83,7 @@ def test_more_than_a_million_combinations_of_three_streams() -> None:
     inputs = f"a {window}, b {window}, a c {window}"
     text = f"SELECT b.g, COUNT(*) AS n, SUM(c.v) AS s FROM {inputs} WHERE a.k = b.k AND b.k = c.k GROUP BY b.g"
     plan = plan_of(text, "k INT, g INT, v INT")
-    assert plan.choice.is_fused
+    assert plan.choice.windows == "sets"
     data = {name: [{"ts": ts % 40, "k": 1, "g": ts % 3, "v": ts} for ts in range(120)] for name in ("a", "b")}
     machine = InProcess(plan, 1)
     feed(machine, data)
@@ -161,7 +161,7 @@ def test_the_usual_plan_is_one_of_those_that_can_be_forced() -> None:
         plan_of(f"SELECT COUNT(*) AS n {JOINED}", "k INT, v INT"),
         plan_of(f"SELECT COUNT(*) AS n {BAND}", "k INT, v INT"),
     )
-    assert equality.choice.is_fused
+    assert equality.choice.windows == "sets"
     forced = Plan("ic", ("a", "b"), {"a": "hash", "b": "hash"})
     assert plan_query(equality.query, forced).choice == equality.choice
     assert set(band.choice.indexes) == {SUMS}

@@ -76,7 +76,7 @@ def test_no_leaving_row_is_joined_again_where_matches_are_many() -> None:
 
 def test_equal_keys_alone_are_joined_by_sets() -> None:
     for streams in (FEW_MATCHES, FEW_GROUPS):
-        assert planned(SETS, *streams).choice.is_fused
+        assert planned(SETS, *streams).choice.windows == "sets"
 
 
 @pytest.mark.parametrize("inputs", [3, 4])

@@ -6,9 +6,10 @@ Whatever is chosen, the answers and the stored state are the same.
 from dataclasses import dataclass
 from typing import Literal
 
-from joinfold.physical.stage import Body, FoldAtArrivals, FoldAtInstants, JoiningStage, StatefulStage, is_plain
+from joinfold.physical.stage import Body, FoldAtInstants, JoiningStage, StatefulStage, is_plain
 
 MethodName = Literal["pc", "ic", "tc"]
+WindowKind = Literal["sets", "sums", "structures"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +31,16 @@ HASH, TREE, SUMS = Index("hash"), Index("btree"), Index("sums")
 class FoldChoice:
     """A method for sums, the inputs whose windows are aggregation sets, and an index for the window of each input.
 
-    ``order`` has the inputs in the order in which they are probed, each after the one whose entry arrives. What a plain
-    join by window ids finds is shared by the result windows, or found for each.
+    ``order`` has the inputs in the order in which they are probed, each after the one whose entry arrives. Windows are
+    hashed aggregation sets that are multiplied, sums over ranges, or structures in which combinations are found one by
+    one. What a plain join by window ids finds is shared by the result windows, or found for each.
     """
 
     method: MethodName
     early: frozenset[int]
     indexes: tuple[Index, ...]
     order: tuple[int, ...]
-    is_fused: bool = False
+    windows: WindowKind = "structures"
     shares: bool = True
 
 
@@ -52,11 +54,11 @@ def usual_choice(stage: StatefulStage) -> FoldChoice:
         return NO_CHOICE
     body = stage.body
     places = range(len(body.inputs))
-    index = SUMS if can_sum(stage) else finding_index(body)
+    windows: WindowKind = "sets" if can_fuse(stage) else "sums" if can_sum(stage) else "structures"
+    index = SUMS if windows == "sums" else finding_index(body)
     counted = body.is_open_ended and body.extremes  # extremes are counted, combination by combination
-    return FoldChoice(
-        "ic", frozenset(() if counted else places), (index,) * len(places), tuple(places), can_fuse(stage)
-    )
+    early = frozenset(() if counted else places)
+    return FoldChoice("ic", early, (index,) * len(places), tuple(places), windows)
 
 
 def finding_index(body: Body) -> Index:
@@ -95,10 +97,4 @@ def can_sum(stage: JoiningStage) -> bool:
 
 def can_follow(stage: StatefulStage) -> bool:
     """Whether there is anything to follow while a query runs: where sets by key answer, no plan is ever cheaper."""
-    match stage:
-        case FoldAtInstants(body=body):
-            return not (body.views or can_fuse(stage))
-        case FoldAtArrivals():
-            return False
-        case _:
-            return False
+    return isinstance(stage, FoldAtInstants) and not (stage.body.views or can_fuse(stage))

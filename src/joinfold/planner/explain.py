@@ -6,7 +6,7 @@ from typing import TypeAlias, assert_never
 from joinfold.logical.expressions import Expression
 from joinfold.logical.sql import expression_text, input_text
 from joinfold.logical.tree import Tree, when_text
-from joinfold.physical.choice import SUMS, FoldChoice
+from joinfold.physical.choice import FoldChoice
 from joinfold.physical.payload import InputSpec
 from joinfold.physical.plan import Attachment, Frame, FrameColumn, PhysicalPlan
 from joinfold.physical.probing import steps_from
@@ -201,9 +201,9 @@ def _method_trees(plan: PhysicalPlan) -> list[Tree]:
 def _window_trees(plan: PhysicalPlan, stage: JoiningStage, choice: FoldChoice) -> list[Tree]:
     """How each window is kept in memory, and how combinations are found where they are looked for."""
     body, names = stage.body, _names(plan, stage.body)
-    if choice.is_fused:
+    if choice.windows == "sets":
         return [Tree("windows: a hashed aggregation set of each input, multiplied as keys are found")]
-    if SUMS in choice.indexes:
+    if choice.windows == "sums":
         (join,) = body.combining.ranges
         value, bounds = names[join.value_place], names[join.bound_place]
         return [Tree(f"windows: sums in the order of values of {value} and of bounds of {bounds}, range by range")]

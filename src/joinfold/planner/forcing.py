@@ -18,6 +18,7 @@ from joinfold.physical.choice import (
     FoldChoice,
     Index,
     MethodName,
+    WindowKind,
     can_fuse,
     can_sum,
     finding_index,
@@ -214,7 +215,8 @@ def _choice(stage: JoiningStage, timing: Timing, wanted: Plan) -> FoldChoice:
     choice = FoldChoice(wanted.method or "ic", early, (), order)  # type: ignore[arg-type]
     indexes = _indexes(stage, timing.names, wanted, choice)
     fused = can_fuse(stage) and choice.method == "ic" and early == usual.early and set(indexes) == {HASH}
-    return replace(choice, indexes=indexes, is_fused=fused, shares=wanted.share != "nothing")
+    windows: WindowKind = "sets" if fused else "sums" if SUMS in indexes else "structures"
+    return replace(choice, indexes=indexes, windows=windows, shares=wanted.share != "nothing")
 
 
 def _early(body: Body, aliases: Sequence[str], early: tuple[str, ...]) -> frozenset[int]:

@@ -45,4 +45,4 @@ def has_rival(drafted: PlannedQuery) -> bool:
     """Whether more than one plan is worth a look: not where sets by key answer in one stage."""
     nothing = Context(Plan(), None, usual_weights())
     stage = keep_last_rows(drafted, nothing).answering
-    return needs_chain(stage) or not usual_choice(stage).is_fused
+    return needs_chain(stage) or usual_choice(stage).windows != "sets"

@@ -18,7 +18,7 @@ from itertools import chain as joined
 from itertools import combinations
 
 from joinfold.kernels.structures import STRUCTURES
-from joinfold.physical.choice import SUMS, FoldChoice, Index, MethodName, finding_index, usual_choice
+from joinfold.physical.choice import FoldChoice, Index, MethodName, finding_index, usual_choice
 from joinfold.physical.probing import steps_from
 from joinfold.physical.source import StreamRows
 from joinfold.physical.stage import Body, JoiningStage, StatefulStage, is_plain
@@ -41,7 +41,7 @@ def fold_choices(
     found = {usual: cost(usual)}
     indexes = (finding_index(stage.body),) * len(stage.body.inputs)
     for method in _methods(stage):
-        first = replace(usual, method=method, is_fused=False, order=_order(flows), indexes=indexes)
+        first = replace(usual, method=method, windows="structures", order=_order(flows), indexes=indexes)
         for early in _early_sets(stage, first, cost):
             choice = _best_indexes(stage.body, replace(first, early=early), cost)
             found[choice] = cost(choice)
@@ -115,10 +115,11 @@ def _with(indexes: tuple[Index, ...], place: int, index: Index) -> tuple[Index, 
 
 def choice_title(stage: StatefulStage, choice: FoldChoice, names: Sequence[str]) -> str:
     """A choice in a few words."""
-    if choice.is_fused:
-        return "IC over hashed sets of all inputs"
-    if SUMS in choice.indexes:
-        return "IC over sums of ranges"
+    match choice.windows:
+        case "sets":
+            return "IC over hashed sets of all inputs"
+        case "sums":
+            return "IC over sums of ranges"
     indexes = ", ".join(f"{name} {index}" for name, index in zip(names, choice.indexes, strict=False))
     if is_plain(stage):
         return indexes

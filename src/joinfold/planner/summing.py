@@ -186,9 +186,10 @@ class Summing:
         self, entry: Entry, arguments: tuple[tuple[str, ...], ...], filters: tuple[str, ...]
     ) -> tuple[tuple[str, ColumnRef], ...]:
         """Counts of combinations whose value is nan, inf or -inf, by kind."""
-        names = [name for argument in arguments for name in argument]
-        everything = Monomial.presence((*filters, *names))
+        everything = Monomial.presence((*filters, *(name for argument in arguments for name in argument)))
         parts = [side.part(everything) for side in self.places.all]
+        computed = [argument for number, argument in enumerate(arguments) if entry.is_number(number)]
+        names = [name for argument in computed for name in argument]
         valued = [place for place, part in enumerate(parts) if any(name in part.factors for name in names)]
         found: list[tuple[str, ColumnRef]] = []
         for kind, wanted in special_products(len(valued)) if entry.is_linear else any_special(len(valued)):

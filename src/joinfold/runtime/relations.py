@@ -23,6 +23,7 @@ from pyspark.sql import functions as f
 from joinfold.errors import UsageError
 from joinfold.logical.expressions import Column, Expression, inputs_read, rewrite, walk
 from joinfold.names import identifier_text
+from joinfold.physical.columns import FIRST, KEEP, MATCHES, TIME
 from joinfold.physical.plan import Attachment, Frame, FrameColumn
 from joinfold.planner.relations import reads_within
 from joinfold.runtime.expressions import SOURCE, of_source, spark_text, time_text
@@ -41,24 +42,25 @@ def joined(frame: Frame, sources: Mapping[str, DataFrame]) -> DataFrame:
         rows = _exploded(rows, gathered, number, len(attachment.keys))
     numbers = [f"number_{number}" for number in range(len(frame.attached))]
     first = " AND ".join(f"COALESCE({number}, 0) = 0" for number in numbers)
-    found = " AND ".join(["keep", *(f"{number} IS NOT NULL" for number in numbers)])
+    found = " AND ".join([KEEP, *(f"{number} IS NOT NULL" for number in numbers)])
     said = " AND ".join(f"({_text(part, names)})" for part in frame.matching) or "TRUE"
     matches = f"COALESCE(CASE WHEN {found} THEN {said} END, FALSE)"
-    rows = rows.alias(ROW).selectExpr("*", f"{first} AS first", f"{matches} AS matches").where("first OR matches")
+    rows = rows.alias(ROW).selectExpr("*", f"{first} AS {FIRST}", f"{matches} AS {MATCHES}")
+    rows = rows.where(f"{FIRST} OR {MATCHES}")
     columns = [f"{_computed(column, names)} AS p{number}" for number, column in enumerate(frame.columns)]
-    return rows.alias(ROW).selectExpr("ts", "keep", "first", "matches", *columns)
+    return rows.alias(ROW).selectExpr(TIME, KEEP, FIRST, MATCHES, *columns)
 
 
 def _computed(column: FrameColumn, names: Names) -> str:
     """A column of the frame; what is no match must not fail to compute, but has its order by values all the same."""
     text = _text(column.expression, names)
-    return text if column.role == "order" else f"CASE WHEN matches THEN {text} END"
+    return text if column.role == "order" else f"CASE WHEN {MATCHES} THEN {text} END"
 
 
 def _stream_rows(frame: Frame, source: DataFrame, names: Names, read: set[Column]) -> DataFrame:
     """The time of a stream's rows, whether they pass the filters, what must equal the relations', and columns."""
     keep = "TRUE" if frame.keep is None else spark_text(of_source(frame.keep))
-    texts = [f"{time_text(frame.input.source, source.isStreaming)} AS ts", f"{keep} AS keep"]
+    texts = [f"{time_text(frame.input.source, source.isStreaming)} AS {TIME}", f"{keep} AS {KEEP}"]
     for number, attachment in enumerate(frame.attached):
         for place, key in enumerate(attachment.keys):
             texts.append(

@@ -7,7 +7,6 @@ number of a result window takes the place of the instant.
 
 from typing import Protocol
 
-import numpy as np
 import pyarrow as pa
 
 from joinfold.operators.calendars.position import StreamPosition
@@ -70,8 +69,3 @@ class Calendar(Protocol):
 
     def used(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """Rows or boundaries without those of windows that are ignored, as soon as it is certain which these are."""
-
-
-def nothing_seen() -> Integers:
-    """No cell."""
-    return np.empty(0, np.int64)

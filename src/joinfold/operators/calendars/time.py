@@ -125,8 +125,8 @@ class TimeCalendar(CellCalendar):
         window = timing.windows[stream]
         assert isinstance(window, TimeWindow)
         self.window: TimeWindow = window
-        grid = isinstance(timing.rule, AtCandidates) and not timing.rule.by_rows
-        self.candidates = Candidates(timing.rule) if grid and isinstance(timing.rule, AtCandidates) else None
+        rule = timing.rule
+        self.candidates = Candidates(rule) if isinstance(rule, AtCandidates) and not rule.by_rows else None
 
     def accepts(self, ts: Integers) -> Flags:
         """Rows that are not before the mark of a landmark."""

@@ -21,7 +21,7 @@ from joinfold.operators.windows.fused import Fused
 from joinfold.operators.windows.group_totals import GroupTotals
 from joinfold.operators.windows.matched import Matched
 from joinfold.operators.windows.summed import Summed
-from joinfold.physical.choice import SUMS, FoldChoice
+from joinfold.physical.choice import FoldChoice
 from joinfold.physical.columns import INSTANT, extreme_column, integer_column, real_columns
 from joinfold.physical.stage import Body
 
@@ -83,16 +83,18 @@ class Live:
     ) -> None:
         self.body = body
         self.earlier = list(earlier)
-        self.vocabulary = Vocabulary(body, by_class=not choice.is_fused)
+        self.vocabulary = Vocabulary(body, by_class=choice.windows != "sets")
         self.windows = self._windows(choice, only_changed, zone)
         self._given_at_first = 0
 
     def _windows(self, choice: FoldChoice, only_changed: bool, zone: str) -> Windows:
-        if choice.is_fused:
-            return Fused(self.body, only_changed)
-        if SUMS in choice.indexes:
-            return Summed(self.vocabulary, only_changed, zone)
-        return Matched(self.vocabulary, choice, only_changed, zone)
+        match choice.windows:
+            case "sets":
+                return Fused(self.body, only_changed)
+            case "sums":
+                return Summed(self.vocabulary, only_changed, zone)
+            case "structures":
+                return Matched(self.vocabulary, choice, only_changed, zone)
 
     @property
     def given(self) -> int:

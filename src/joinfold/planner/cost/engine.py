@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from math import log2, pow, prod, sqrt
 
-from joinfold.physical.choice import SUMS, FoldChoice
+from joinfold.physical.choice import FoldChoice
 from joinfold.physical.payload import InputSpec
 from joinfold.physical.probing import Step, steps_from
 from joinfold.physical.source import ConstantRow
@@ -125,12 +125,13 @@ class FoldAmounts:
             self.amounts["blob taken in"] += min(self.instants, flow.calls_per_second)
             self.amounts["entry taken in"] += flow.entries_per_second
             self.amounts["column of an entry taken in"] += flow.entries_per_second * _columns(spec)
-        if self.choice.is_fused:
-            self._sets()
-        elif SUMS in self.choice.indexes:
-            self._sums()
-        else:
-            self._found()
+        match self.choice.windows:
+            case "sets":
+                self._sets()
+            case "sums":
+                self._sums()
+            case "structures":
+                self._found()
         self._notes()
         return self.amounts
 
@@ -275,7 +276,7 @@ class FoldAmounts:
 
     def _merges(self, place: int) -> bool:
         """Whether entries of different cells are merged: not those that must leave by themselves."""
-        if place in self.body.views or self.choice.is_fused or SUMS in self.choice.indexes:
+        if place in self.body.views or self.choice.windows != "structures":
             return True
         by_leave = self.choice.method != "ic" or bool(self.body.extremes)
         return place in self.choice.early and not by_leave

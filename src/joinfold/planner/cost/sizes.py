@@ -6,7 +6,6 @@ has a row of 8-byte columns for each slot, in arrays that double when they are f
 
 from collections.abc import Mapping
 
-from joinfold.physical.choice import SUMS
 from joinfold.physical.payload import InputSpec, IntegerSum, Limb, ViewSum
 from joinfold.physical.plan import Frame
 from joinfold.physical.source import ViewOf
@@ -59,9 +58,9 @@ def memory_bytes(fold: FoldAmounts) -> float:
     extremes = len(body.extremes) * 24 * sum(flow.merged for flow in fold.flows) / FILLED
     kept = 0.0
     worth = 8 * (2 + columns + 2 * len(body.extremes))
-    if not choice.is_fused and choice.method == "pc":
+    if choice.windows == "structures" and choice.method == "pc":
         kept = fold.live_combinations * worth
-    if not choice.is_fused and choice.method == "tc":
+    if choice.windows == "structures" and choice.method == "tc":
         kept = min(fold.live_combinations, fold.live_cells * fold.groups) * worth
     return windows + groups + extremes + kept
 
@@ -70,9 +69,9 @@ def _window_bytes(fold: FoldAmounts, place: int) -> float:
     body, choice, held = fold.body, fold.choice, fold.held(place)
     spec = body.inputs[place]
     payload = 8 * spec.integer_columns + 32 * len(spec.reals)
-    if choice.is_fused:
+    if choice.windows == "sets":
         return held * (payload + 4) / FILLED_SETS + 24 * fold.flows[place].keys
-    if SUMS in choice.indexes:
+    if choice.windows == "sums":
         return held * (payload + 4) / FILLED_SUMS
     slot = payload + 4 * len(spec.keys) + 16 + 9 * len(body.extremes)
     tables = TABLE_BYTES * (len(spec.keys) + 2) if place in choice.early or place in body.views else 0.0
