@@ -24,9 +24,8 @@ from joinfold.operators.entries import Entries, joined
 from joinfold.operators.labels import GapUsedUp
 from joinfold.operators.ordering import in_order
 from joinfold.operators.packing.header import Header
-from joinfold.operators.stages.bucket import Accepted, Bucket
-from joinfold.operators.windows.live import Live
-from joinfold.operators.windows.matched import Matched
+from joinfold.operators.stages.bucket import Accepted
+from joinfold.operators.stages.live_bucket import LiveBucket
 from joinfold.physical.choice import FoldChoice
 from joinfold.physical.columns import BATCH, CELL, KEEP, ROW
 from joinfold.physical.edge import ArrivalsFrom, EntriesFrom, edge_of
@@ -39,14 +38,12 @@ Arrival = tuple[int, int, int, int]  # time, stream, batch, row
 RowName = tuple[int, int]  # the batch that brought a row, and which one it is
 
 
-class ArrivalFold(Bucket):
+class ArrivalFold(LiveBucket):
     """One bucket of a query that answers at every row; its inputs are the streams in their order."""
 
     def __init__(self, stage: FoldAtArrivals, timing: Timing, number: int, choice: FoldChoice) -> None:
         super().__init__(stage, timing, number, choice)
-        self.body = stage.body
         self.changes = stage.changes
-        self.live = self.open_live([])
         self.waiting: list[list[pa.RecordBatch]] = [[] for _ in timing.windows]
         self.rows: dict[RowName, tuple[int, Entries]] = {}
         self.inside: list[deque[tuple[int, Entries]]] = [deque() for _ in timing.windows]  # by time, or by number
@@ -56,30 +53,10 @@ class ArrivalFold(Bucket):
             if isinstance(window, Rows)
         }
 
-    def open_live(self, earlier: list[pa.RecordBatch]) -> Live:
-        """Empty windows; ``earlier`` is what was noted before."""
-        return Live(self.body, self.choice, zone=self.timing.zone, earlier=earlier)
-
-    @property
-    def entries_held(self) -> int:
-        """How many entries the windows hold."""
-        return self.live.windows.live_entries
-
     @property
     def cells_held(self) -> int:
         """Rows are not in cells."""
         return 0
-
-    @property
-    def bytes_held(self) -> int:
-        """The memory of the windows and of what is kept of combinations."""
-        return self.live.windows.bytes_held
-
-    @property
-    def touched(self) -> int:
-        """How many members the structures of the windows have looked at so far; without structures, none."""
-        windows = self.live.windows
-        return self.touched_before + (windows.touched if isinstance(windows, Matched) else 0)
 
     def absorb(self, blobs: Iterable[bytes]) -> Accepted:
         """Takes in a micro-batch: the bucket's own rows, and the arrivals of all."""
@@ -114,7 +91,7 @@ class ArrivalFold(Bucket):
                 self.waiting[self.timing.names.index(name)].append(batch)
             case EntriesOf(input=name):
                 place = self.place_of(name)
-                entries = self._read(place, batch)
+                entries = self.read(place, batch)
                 self.live.windows.expect(place, entries)
                 found: dict[RowName, list[int]] = {}
                 for at, row in enumerate(_names(batch)):
@@ -124,20 +101,9 @@ class ArrivalFold(Bucket):
             case _:
                 raise AssertionError(f"a fold at arrivals stores no {stored}")
 
-    def _read(self, place: int, batch: pa.RecordBatch) -> Entries:
-        """Stored entries with ids in place of values."""
-        try:
-            return self.live.vocabulary.entries_of(place, batch)
-        except GapUsedUp:
-            self.rebuild()
-            return self.live.vocabulary.entries_of(place, batch)
-
     def rebuild(self, keep_labels: bool = False) -> None:
         """Makes what is live from the rows that wait and those that are inside."""
-        self.touched_before = self.touched
-        self.live, old = self.open_live(self.live.noted_so_far()), self.live
-        if keep_labels:
-            self.live.vocabulary.label_pairs_of(old.vocabulary)
+        old = self.put_aside(keep_labels)
         for place in range(self.timing.streams):
             names = [name for name, (own, _) in self.rows.items() if own == place]
             waiting = self.live.vocabulary.adopt(old.vocabulary, place, [self.rows[name][1] for name in names])
@@ -211,14 +177,6 @@ class ArrivalFold(Bucket):
             self.rebuild()
         placed = [list(column) for column in zip(*places, strict=True)] or [[], []]
         return Emitted(noted, list(range(len(places))), before, placed)
-
-    def note(self, number: int, now: int) -> None:
-        """Notes the groups as they stand ``now``, under a number; what has drifted is rebuilt."""
-        self.live.windows.settle(now)
-        if self.live.windows.has_drifted:
-            self.rebuild()
-            self.live.windows.settle(now)
-        self.live.note(number, now, always=self.body.is_global and self.is_first)
 
     def is_done(self, stored: Stored, last_cell: int) -> bool:
         """Whether stored rows up to this time are of no more use."""

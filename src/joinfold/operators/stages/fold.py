@@ -16,30 +16,26 @@ from joinfold.operators.calendars.position import Position
 from joinfold.operators.emitted import NOTHING_EMITTED, Emitted
 from joinfold.operators.entries import Entries, Integers, joined
 from joinfold.operators.labels import GapUsedUp
-from joinfold.operators.stages.bucket import Accepted, Bucket
+from joinfold.operators.stages.bucket import Accepted
 from joinfold.operators.stages.intake import Intake, TimedIntake, ViewIntake
+from joinfold.operators.stages.live_bucket import LiveBucket
 from joinfold.operators.stages.selectivity import SelectivityCount
-from joinfold.operators.windows.live import Live
-from joinfold.operators.windows.matched import Matched
 from joinfold.physical.choice import FoldChoice
 from joinfold.physical.source import ConstantRow, StreamRows, ViewOf
-from joinfold.physical.stage import FoldAtInstants, JoinAtMoves, ToMerge, View
+from joinfold.physical.stage import FoldAtInstants, JoinAtMoves, ToMerge
 from joinfold.physical.stored import BoundariesOf, EntriesOf, Stored
 from joinfold.physical.timing import Timing
 
 
-class Fold(Bucket):
+class Fold(LiveBucket):
     """Answers at instants: lets cells enter and leave, and notes the totals of groups."""
 
     stage: FoldAtInstants | JoinAtMoves
 
     def __init__(self, stage: FoldAtInstants | JoinAtMoves, timing: Timing, number: int, choice: FoldChoice) -> None:
         super().__init__(stage, timing, number, choice)
-        self.body = stage.body
-        self.is_view = isinstance(stage, FoldAtInstants) and isinstance(stage.output, View)
         self.changes = isinstance(stage, FoldAtInstants) and stage.output == ToMerge(changes=True)
         self.emission = emission_of(timing, self.calendars)
-        self.live = self.open_live([])
         self.intakes: dict[int, Intake] = {}
         for place, spec in enumerate(self.inputs):
             match spec.source:
@@ -52,31 +48,11 @@ class Fold(Bucket):
         self.contents: list[Content] = [NOTHING] * timing.streams
         self.counted = SelectivityCount(self.body)
 
-    def open_live(self, earlier: list[pa.RecordBatch]) -> Live:
-        """Empty windows; ``earlier`` is what was noted before."""
-        return Live(self.body, self.choice, self.is_view, self.timing.zone, earlier)
-
-    @property
-    def entries_held(self) -> int:
-        """How many entries the windows hold."""
-        return self.live.windows.live_entries
-
     @property
     def cells_held(self) -> int:
         """How many cells have entries; the current rows of a view count as one."""
         views = [intake for intake in self.intakes.values() if isinstance(intake, ViewIntake)]
         return sum(len(intake.cells) for intake in self.intakes.values()) + sum(bool(own.current) for own in views)
-
-    @property
-    def bytes_held(self) -> int:
-        """The memory of the windows and of what is kept of combinations."""
-        return self.live.windows.bytes_held
-
-    @property
-    def touched(self) -> int:
-        """How many members the structures of the windows have looked at so far; without structures, none."""
-        windows = self.live.windows
-        return self.touched_before + (windows.touched if isinstance(windows, Matched) else 0)
 
     # --- taking in --------------------------------------------------------------------------------------------------
 
@@ -116,17 +92,9 @@ class Fold(Bucket):
     def _take(self, place: int, batch: pa.RecordBatch | None) -> None:
         if batch is None or not batch.num_rows:
             return
-        entries = self._read(place, batch)
+        entries = self.read(place, batch)
         self.live.windows.expect(place, entries)
         self.intakes[place].cells.add(entries)
-
-    def _read(self, place: int, batch: pa.RecordBatch) -> Entries:
-        """Stored entries with ids in place of values."""
-        try:
-            return self.live.vocabulary.entries_of(place, batch)
-        except GapUsedUp:
-            self.rebuild()
-            return self.live.vocabulary.entries_of(place, batch)
 
     def _take_numbered(self) -> None:
         """Puts rows that boundaries tell the block of into that cell."""
@@ -154,14 +122,6 @@ class Fold(Bucket):
         """Rebuilds what is live under another choice."""
         self.choice = choice
         self.rebuild()
-
-    def put_aside(self, keep_labels: bool) -> Live:
-        """Begins with empty windows; gives back those that were there."""
-        self.touched_before = self.touched
-        self.live, old = self.open_live(self.live.noted_so_far()), self.live
-        if keep_labels:
-            self.live.vocabulary.label_pairs_of(old.vocabulary)
-        return old
 
     def resume(self, position: Position) -> None:
         """After the state of a position was added: brings the windows to where they stood."""
@@ -212,14 +172,6 @@ class Fold(Bucket):
     def instants(self, until: int) -> Integers:
         """The instants to answer at, or the numbers of result windows, up to the watermark."""
         return self.emission.instants(self.position, until)
-
-    def note(self, number: int, now: int) -> None:
-        """Notes the groups as they stand ``now``, under an instant or another number; what has drifted is rebuilt."""
-        self.live.windows.settle(now)
-        if self.live.windows.has_drifted:
-            self.rebuild()
-            self.live.windows.settle(now)
-        self.live.note(number, now, always=self.body.is_global and self.is_first)
 
     def move(self, instant: int) -> None:
         """Lets cells leave and enter until the windows have their contents at the instant.

@@ -1,0 +1,74 @@
+"""What answering at instants and at every row have in common: live windows, which are rebuilt now and then."""
+
+from abc import abstractmethod
+
+import pyarrow as pa
+
+from joinfold.operators.entries import Entries
+from joinfold.operators.labels import GapUsedUp
+from joinfold.operators.stages.bucket import Bucket
+from joinfold.operators.windows.live import Live
+from joinfold.operators.windows.matched import Matched
+from joinfold.physical.choice import FoldChoice
+from joinfold.physical.stage import FoldAtArrivals, FoldAtInstants, JoinAtMoves, View
+from joinfold.physical.timing import Timing
+
+
+class LiveBucket(Bucket):
+    """A bucket whose windows are live; a view wants the groups that have changed."""
+
+    def __init__(
+        self, stage: FoldAtInstants | FoldAtArrivals | JoinAtMoves, timing: Timing, number: int, choice: FoldChoice
+    ) -> None:
+        super().__init__(stage, timing, number, choice)
+        self.body = stage.body
+        self.is_view = isinstance(stage, FoldAtInstants) and isinstance(stage.output, View)
+        self.live = self.open_live([])
+
+    def open_live(self, earlier: list[pa.RecordBatch]) -> Live:
+        """Empty windows; ``earlier`` is what was noted before."""
+        return Live(self.body, self.choice, self.is_view, self.timing.zone, earlier)
+
+    @property
+    def entries_held(self) -> int:
+        """How many entries the windows hold."""
+        return self.live.windows.live_entries
+
+    @property
+    def bytes_held(self) -> int:
+        """The memory of the windows and of what is kept of combinations."""
+        return self.live.windows.bytes_held
+
+    @property
+    def touched(self) -> int:
+        """How many members the structures of the windows have looked at so far; without structures, none."""
+        windows = self.live.windows
+        return self.touched_before + (windows.touched if isinstance(windows, Matched) else 0)
+
+    def read(self, place: int, batch: pa.RecordBatch) -> Entries:
+        """Stored entries with ids in place of values."""
+        try:
+            return self.live.vocabulary.entries_of(place, batch)
+        except GapUsedUp:
+            self.rebuild()
+            return self.live.vocabulary.entries_of(place, batch)
+
+    @abstractmethod
+    def rebuild(self, keep_labels: bool = False) -> None:
+        """Makes what is live from the entries; with ``keep_labels`` values of pairs are labelled at once first."""
+
+    def put_aside(self, keep_labels: bool) -> Live:
+        """Begins with empty windows; gives back those that were there."""
+        self.touched_before = self.touched
+        self.live, old = self.open_live(self.live.noted_so_far()), self.live
+        if keep_labels:
+            self.live.vocabulary.label_pairs_of(old.vocabulary)
+        return old
+
+    def note(self, number: int, now: int) -> None:
+        """Notes the groups as they stand ``now``, under an instant or another number; what has drifted is rebuilt."""
+        self.live.windows.settle(now)
+        if self.live.windows.has_drifted:
+            self.rebuild()
+            self.live.windows.settle(now)
+        self.live.note(number, now, always=self.body.is_global and self.is_first)
