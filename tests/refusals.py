@@ -52,10 +52,11 @@ class Asked:
 
     @property
     def has_inputs_without_common_key(self) -> bool:
+        """Relations are joined before: what equals them alone is no key of a window."""
         assert self.query is not None
         aliases = {input_.alias for input_ in self.query.streams}
         keys = self.query.graph.keys
-        return not any(aliases <= {alias for alias in aliases if key.of(alias)} for key in keys)
+        return len(aliases) < 2 or not any(aliases <= {alias for alias in aliases if key.of(alias)} for key in keys)
 
 
 @dataclass(frozen=True, slots=True)
