@@ -192,7 +192,7 @@ class Query:
         return start(plan, frame, self._data.spark, sink, checkpoint, trigger, partitions, name, options)
 
     def _plan_for(self, checkpoint: str) -> PlannedQuery:
-        """The plan, or the best of those that a checkpoint can go on with: its state is that of a root."""
+        """The plan, or, where a checkpoint was made with another root, the best plan with that root."""
         from joinfold.runtime.checkpoint import recorded_roots
 
         roots = recorded_roots(self._data.spark, checkpoint)

@@ -33,11 +33,11 @@ class Signature:
 class Aggregate:
     """An aggregate function.
 
-    ``arguments`` are their names as documented; it takes so many of them as one of ``arities`` says. A sum has its
+    ``arguments`` are their names as documented, and ``arities`` how many of them it may be given. A sum has its
     components and a finisher for them; the first component is the number of rows without a NULL among the arguments.
     An extremum is its own answer.
 
-    ``fewest`` rows it takes to have a value, whatever they hold. Where all numbers are integers or decimals an
+    With less than ``fewest`` rows it is NULL, whatever they hold. Where all numbers are integers or decimals an
     aggregate that ``is_exact`` is computed without rounding. NaN and infinities count as in arithmetic for one that
     ``is_linear``; any other is NaN as soon as there is one. One that ``counts_rows`` is written with ``*`` too.
     """
@@ -79,7 +79,7 @@ class Aggregate:
 
     @property
     def subtracts(self) -> bool:
-        """Whether rows can be taken out again; what cannot do that is charged, or counted."""
+        """Whether rows can be taken out again. An extreme cannot: it is charged (TC), or its values are counted."""
         return self.extremum is None
 
     def is_number(self, argument: int) -> bool:

@@ -27,7 +27,7 @@ class Moment:
         assert all(exponent >= 0 for exponent in self.exponents)
 
     def monomial(self, arguments: Sequence[Argument], filters: Argument = ()) -> Monomial:
-        """What is summed; ``filters`` must be present beside. With fewer arguments the exponents end earlier."""
+        """What is summed, where all ``filters`` are present too; fewer arguments use fewer of the exponents."""
         powers = [
             (factor, exponent)
             for argument, exponent in zip(arguments, self.exponents, strict=False)

@@ -23,7 +23,7 @@ from joinfold.physical.payload import InputSpec
 def latest(spec: InputSpec, entries: pa.RecordBatch, keep_gone: bool) -> pa.RecordBatch:
     """The last row of each group of a view, whose rows are in order; ``keep_gone``: also of groups that are gone.
 
-    Those may be left away only where no earlier row is left behind.
+    Groups that are gone may be dropped only where all rows are here: an earlier row elsewhere would come back to life.
     """
     codes = [code for name in spec.identity for code in identity_codes(entries.column(name))]
     newest_first = np.arange(entries.num_rows)[::-1]

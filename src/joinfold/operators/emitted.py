@@ -7,10 +7,10 @@ import pyarrow as pa
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """Rows of totals or combinations under numbers, and the columns ``placed`` that these stand for.
+    """Rows of totals or combinations, each with the number of the answer that it belongs to.
 
-    Without such columns numbers are instants. ``before`` is the number under which stand the groups as they were before
-    the first of them. ``boundaries`` are those of streams whose rows are numbered.
+    Numbers are instants, unless ``placed`` has other columns for each of them. For CHANGES, ``before`` is the number of
+    the groups as they were before the first answer. ``boundaries`` are those of streams whose rows are numbered.
     """
 
     rows: pa.RecordBatch | None

@@ -24,8 +24,8 @@ class Payload(NamedTuple):
     """int64[n, integers], double-doubles float64[n, 2·reals] (high, low, high, low, …), codes and whether there is one.
 
     Behind the integers that a plan asks for there is one more for each real, which counts the rows in which it is not
-    zero. ``drift`` float64[n, 2·reals] has the weight and the turnover of each real, by which rounding is watched; it
-    is None where each row is added once, so that both are its size. Codes int64[n, extremes] order extremes' values.
+    zero. ``drift`` float64[n, 2·reals] has the weight and the turnover of each real, by which rounding is watched. It
+    is None for single entries: there both are the absolute value. Codes int64[n, extremes] order extremes' values.
     """
 
     ints: Integers

@@ -78,7 +78,7 @@ class Frame:
 class Pipeline:
     """The stages behind PACK and when they answer: all that a worker has to know.
 
-    ``where`` has the meanings of all conditions, in order: rows that were kept by others are not this query's.
+    ``where`` has the meanings of all conditions of WHERE, sorted: state that other conditions have made is refused.
     """
 
     stages: tuple[StatefulStage, ...]

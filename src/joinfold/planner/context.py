@@ -11,8 +11,8 @@ from joinfold.planner.statistics import Statistics
 class Context:
     """What is asked for, what is known of the streams, what operations cost, and which roots a chain may have.
 
-    Without ``statistics`` nothing is estimated. ``roots`` are all, None among them for one stage, unless given: state
-    that is there already is that of one.
+    Without ``statistics`` nothing is estimated. Where a checkpoint has state, ``roots`` has the root that it was made
+    with, None for a plan without a chain; else any root may be taken.
     """
 
     wanted: Plan

@@ -72,7 +72,7 @@ class Places:
         return Column(pair_column(own), self.inputs[own].carry(node), node.type)
 
     def _uncarried(self, expression: Expression) -> Expression:
-        """What the pair computes, as it was before: names are made of that."""
+        """What the pair computes, over the inputs' own columns again: names are made of that."""
         carried = {
             (pair_column(place), name): column.expression
             for place, own in enumerate(self.inputs)

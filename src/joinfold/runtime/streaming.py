@@ -45,7 +45,8 @@ class StageProcessor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Opens the state."""
         settle()
-        self.kept = handle.getMapState("moment", "number long", "blob binary")  # a value once: Spark refuses that state
+        # All versions have used this name, so that an older state is found, and refused by its version.
+        self.kept = handle.getMapState("moment", "number long", "blob binary")
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         """A micro-batch of a bucket."""

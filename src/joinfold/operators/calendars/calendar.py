@@ -68,4 +68,4 @@ class Calendar(Protocol):
         """Drops row boundaries that are of no more use where the content begins at ``first``."""
 
     def used(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Rows or boundaries without those of windows that are ignored, as soon as it is certain which these are."""
+        """Rows or boundaries without those that only ignored windows hold: under MOD k, all but the first k are."""

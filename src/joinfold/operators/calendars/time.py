@@ -161,7 +161,10 @@ class TimeCalendar(CellCalendar):
         return self.leave_at(cells)
 
     def first_instant(self, cells: Integers) -> Integers:
-        """The first candidate that holds each cell, or NEVER; any instant may be one ON TRIGGER and beside rows."""
+        """The first candidate that holds each cell, or NEVER.
+
+        ON TRIGGER, and where another window counts rows, any instant may be a candidate.
+        """
         entry = self.entry(cells)
         first = entry if self.candidates is None else self.candidates.after(entry - 1)
         return np.where(first < self.leave_at(cells), first, NEVER)

@@ -13,8 +13,8 @@ from joinfold.operators.packing.glimpse import Glimpse
 class Header:
     """How many rows came, the largest time, the cells that have a row, filtered or not, and what entries do not count.
 
-    ``keyless`` are rows that pass the filters but have a NULL in their key, by cell; where rows have matches in
-    relations these are all rows. The ``glimpse`` says what the rows are like.
+    ``keyless`` are, by cell, the rows that pass the filters and that entries do not count: those with a NULL in their
+    key, or, where rows have matches in relations, all. The ``glimpse`` says what the rows are like.
     """
 
     rows: int

@@ -1,7 +1,8 @@
 """The rows of a batch that have a time, put into cells, and which of them count for what.
 
 A stream that is joined with relations comes with a row for each match. Rows of the stream are counted where they are
-``first``, and only what ``matches`` makes entries. These do not tell how many rows came, so the header counts all rows:
+``first``, and only rows that are ``matches`` make entries. Entries then do not tell how many rows came, so the header
+counts all of them:
 
     row of the stream     first   matches
     •  two matches        T       T            one row, two entries

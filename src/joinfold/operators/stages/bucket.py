@@ -201,7 +201,7 @@ class Bucket(ABC):
         return BEGINNING
 
     def compacted(self, stored: Stored, rows: pa.RecordBatch, are_all: bool) -> pa.RecordBatch:
-        """Stored rows, all of a kind or its latest, in as few as say the same."""
+        """Stored rows, put into as few as say the same; ``are_all``: there are no others of their kind."""
         match stored:
             case EntriesOf(input=name):
                 spec = self.inputs[self.place_of(name)]
