@@ -156,7 +156,18 @@ def test_sums_over_ranges_answer_what_subtracts(name: str, bound_by: str) -> Non
 def test_both_references_agree(name: str, rows_of: Data, seed: int) -> None:
     frame = "a key" if seed % 2 else "groups"
     query = bound(f"SELECT {calls(name, random.Random(seed))} {FRAMES[frame].format(WINDOW)}")
+    if not AGGREGATES[name].is_exact:
+        rows_of = moderate(rows_of)
     assert_same_answers(naive.answers(query, rows_of), duck.answers(query, rows_of))
+
+
+def moderate(rows_of: Data) -> Data:
+    """Without very large numbers: DuckDB computes statistics in doubles, which cancel."""
+    large = {2**40: 40, 2**31 - 1: 31, -(2**31): -31}
+    return {
+        alias: [{column: large.get(value, value) for column, value in row.items()} for row in own]
+        for alias, own in rows_of.items()
+    }
 
 
 # --- the table ------------------------------------------------------------------------------------------------------
