@@ -15,7 +15,7 @@ from joinfold.logical.query import LogicalQuery, OnArrival
 from joinfold.planner.forcing import Plan
 from joinfold.planner.plan import PlannedQuery
 from joinfold.planner.planning import plan_query
-from joinfold.planner.statistics import Statistics
+from joinfold.planner.stream_statistics import Statistics
 from joinfold.window import PartitionedRows, RangeByRows, Rows, Sliding, common
 
 METHODS, WINDOWS, SEMANTICS = "concepts/methods.md", "concepts/windows.md", "reference/semantics.md"

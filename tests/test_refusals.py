@@ -8,7 +8,7 @@ import pytest
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.errors import QueryError
 from joinfold.logical.query import Source
-from joinfold.planner import drafting
+from joinfold.planner.drafting import draft as drafting
 from joinfold.planner.forcing import Plan
 from joinfold.planner.planning import plan_query
 from tests.refusals import REFUSALS, Asked, Refusal, check_refusal, planned

@@ -27,7 +27,7 @@ from joinfold.planner.cost.engine import OPERATIONS
 from joinfold.planner.cost.weights import shipped_weights
 from joinfold.planner.forcing import Plan
 from joinfold.planner.planning import plan_query
-from joinfold.planner.statistics import Statistics
+from joinfold.planner.stream_statistics import Statistics
 from joinfold.reference import duck, naive
 from joinfold.reference.duck_expressions import scalar
 from joinfold.reference.evaluate import Context, evaluate

@@ -8,24 +8,25 @@ import pyarrow as pa
 
 from joinfold.dialect import ParsedQuery, bind
 from joinfold.errors import UsageError
-from joinfold.inprocess import InProcessRun, run_in_process, sampled_statistics
-from joinfold.inprocess.analysis import Analysis, analyze
+from joinfold.explain.costs import cost_text
+from joinfold.explain.costs_page import cost_page
+from joinfold.explain.logical_tree import query_tree
+from joinfold.explain.physical_tree import plan_tree
+from joinfold.explain.windows import window_drawing
+from joinfold.inprocess import InProcessRun, run_in_process
 from joinfold.logical.cautions import warnings_of
-from joinfold.logical.drawing import window_drawing
 from joinfold.logical.query import LogicalQuery, Source
 from joinfold.logical.sql import query_text
-from joinfold.logical.tree import query_tree
+from joinfold.planner.cost.estimating import Setting, estimate
 from joinfold.planner.cost.weights import usual_weights
-from joinfold.planner.costs import cost_text
-from joinfold.planner.costs_page import cost_page
 from joinfold.planner.declaring import Declared, with_declared
-from joinfold.planner.drafting import draft
-from joinfold.planner.estimating import Setting, estimate
-from joinfold.planner.explain import plan_tree
+from joinfold.planner.drafting.draft import draft
 from joinfold.planner.forcing import Plan, refuse_inputs
 from joinfold.planner.plan import PlannedQuery
 from joinfold.planner.planning import has_rival, plan_query
-from joinfold.planner.statistics import Statistics
+from joinfold.planner.stream_statistics import Statistics
+from joinfold.statistics.analysis import Analysis, analyze
+from joinfold.statistics.sampling import sampled_statistics
 from joinfold.types import Schema
 
 if TYPE_CHECKING:

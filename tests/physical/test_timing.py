@@ -8,7 +8,7 @@ from hypothesis import given
 
 from joinfold.logical.query import LogicalQuery
 from joinfold.physical.timing import AsFound, ByWindowId, OnArrival, OnTrigger, Timing, full_rule, slide_rule
-from joinfold.planner.drafting import timing_of
+from joinfold.planner.drafting.draft import timing_of
 from joinfold.window import Continuous, Grid, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
 from tests.physical.timings import EVERY_KIND, candidates_in_horizon, every, timing, timings
 

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from joinfold.planner.estimates import Alternative, Decision, Estimate, StageEstimate
+from joinfold.planner.cost.estimates import Alternative, Decision, Estimate, StageEstimate
 from joinfold.planner.plan import PlannedQuery
-from joinfold.planner.statistics import Statistics, StreamStatistics
+from joinfold.planner.stream_statistics import Statistics, StreamStatistics
 
 KNOWN = (
     StreamStatistics(25_000, 500, 40, None, 0.4, 1.2, 0.01, "sampled"),

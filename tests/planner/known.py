@@ -10,14 +10,14 @@ from joinfold.dialect import bind, parse, read_schema
 from joinfold.errors import QueryError
 from joinfold.logical.query import LogicalQuery, Source
 from joinfold.physical.plan import PhysicalPlan
+from joinfold.planner.cost.estimates import Decision, Estimate
+from joinfold.planner.cost.estimating import Setting, estimate, fold_amounts
 from joinfold.planner.cost.weights import shipped_weights
 from joinfold.planner.cost.windows import flows_of, instants_per_second
-from joinfold.planner.estimates import Decision, Estimate
-from joinfold.planner.estimating import Setting, estimate, fold_amounts
 from joinfold.planner.forcing import Plan
 from joinfold.planner.plan import PlannedQuery
 from joinfold.planner.planning import plan_query
-from joinfold.planner.statistics import Statistics, StreamStatistics
+from joinfold.planner.stream_statistics import Statistics, StreamStatistics
 from tests import refusals
 from tests.strategies import Case, cases
 

@@ -10,14 +10,14 @@ from joinfold.physical.stage import JoiningStage, StatefulStage
 from joinfold.physical.timing import Timing
 from joinfold.planner.adapting import Change, Comparison, Following
 from joinfold.planner.cost.engine import OPERATIONS
+from joinfold.planner.cost.estimating import Setting
 from joinfold.planner.cost.weights import Weights
 from joinfold.planner.cost.windows import instants_per_second, stage_flows
-from joinfold.planner.estimating import Setting
 from joinfold.planner.forcing import Plan
 from joinfold.planner.plan import PlannedQuery
 from joinfold.planner.planning import plan_query
 from joinfold.planner.search import fold_choices
-from joinfold.planner.statistics import Statistics
+from joinfold.planner.stream_statistics import Statistics
 from tests.operators.runs import Data, plan_of
 from tests.planner.known import unknown
 

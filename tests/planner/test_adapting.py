@@ -12,12 +12,12 @@ from joinfold.physical.measured import Measured, StreamFigures
 from joinfold.physical.stage import JoiningStage
 from joinfold.planner import adapting, search
 from joinfold.planner.adapting import MARGIN, Change, Comparison, Following
+from joinfold.planner.cost.estimating import Setting
 from joinfold.planner.cost.weights import shipped_weights
 from joinfold.planner.cost.windows import Flow
-from joinfold.planner.estimating import Setting
 from joinfold.planner.forcing import Plan
 from joinfold.planner.planning import plan_query
-from joinfold.planner.statistics import Statistics
+from joinfold.planner.stream_statistics import Statistics
 from tests.operators.runs import Data, feed, plan_of
 from tests.planner.known import COUNTING, WINDOW, chain_of, common_key, query_of, unknown
 from tests.planner.shifting import (

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from joinfold import Plan, QueryError, Session, UsageError
-from joinfold.planner.statistics import StreamStatistics
+from joinfold.planner.stream_statistics import StreamStatistics
 
 WINDOW = "[1 MINUTE SLIDE 10 SECOND]"
 COLUMNS = "k INT, h BIGINT, g STRING, v INT, ts TIMESTAMP"

@@ -6,13 +6,13 @@ from math import inf, log2
 import pytest
 
 from joinfold.planner.cost.engine import FoldAmounts, pack_amounts
+from joinfold.planner.cost.estimating import Setting, stages_of
 from joinfold.planner.cost.sizes import entry_bytes
 from joinfold.planner.cost.weights import shipped_weights
 from joinfold.planner.cost.windows import distinct, flows_of, instants_per_second
-from joinfold.planner.estimating import Setting, stages_of
 from joinfold.planner.forcing import Plan
 from joinfold.planner.planning import plan_query
-from joinfold.planner.statistics import Statistics
+from joinfold.planner.stream_statistics import Statistics
 from tests.planner.known import CONDITION, JOINED, SETS, WINDOW, amounts, chain_of, common_key, query_of, stream
 
 FAST = 1e6  # rows for a second: every key and group is in every cell

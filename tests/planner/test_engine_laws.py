@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from joinfold.errors import QueryError
 from joinfold.planner.cost.engine import OPERATIONS, Amounts
+from joinfold.planner.cost.estimates import Estimate
+from joinfold.planner.cost.estimating import Setting, stages_of
 from joinfold.planner.cost.weights import Weights, shipped_weights
-from joinfold.planner.estimates import Estimate
-from joinfold.planner.estimating import Setting, stages_of
 from joinfold.planner.forcing import Plan
 from joinfold.planner.plan import PlannedQuery
 from joinfold.planner.planning import plan_query
-from joinfold.planner.statistics import Statistics, StreamStatistics
+from joinfold.planner.stream_statistics import Statistics, StreamStatistics
 from tests import refusals
 from tests.planner.known import (
     CONDITION,

@@ -8,7 +8,7 @@ from joinfold.inprocess import InProcess
 from joinfold.physical.measured import Measured, StreamFigures
 from joinfold.planner.forcing import Plan
 from joinfold.planner.planning import plan_query
-from joinfold.planner.statistics import Statistics, StreamStatistics, measured_statistics
+from joinfold.planner.stream_statistics import Statistics, StreamStatistics, measured_statistics
 from tests.operators.runs import plan_of
 
 SECOND = 1_000_000

@@ -8,14 +8,14 @@ from joinfold.physical.source import StreamRows, ViewOf
 from joinfold.physical.stage import LastRowsPerKey, Merge, NumberRows, Totals, is_replicated, makes_view
 from joinfold.planner.context import Context
 from joinfold.planner.cost.weights import shipped_weights
-from joinfold.planner.drafting import draft
-from joinfold.planner.follow_data import follow_data
+from joinfold.planner.drafting.draft import draft
 from joinfold.planner.forcing import Plan
-from joinfold.planner.keep_last_rows import keep_last_rows
-from joinfold.planner.number_rows import number_rows
+from joinfold.planner.passes.follow_data import follow_data
+from joinfold.planner.passes.keep_last_rows import keep_last_rows
+from joinfold.planner.passes.number_rows import number_rows
 from joinfold.planner.plan import PlannedQuery
 from joinfold.planner.planning import PASSES, has_rival, plan_query
-from joinfold.planner.statistics import Statistics
+from joinfold.planner.stream_statistics import Statistics
 from tests.planner.known import CONDITION, SETS, WINDOW, chain_of, query_of, unknown
 
 ROWS, BY_ROWS, LAST = "[ROWS 9 SLIDE 3]", "[RANGE 9 SECOND SLIDE 2 ROWS]", "[PARTITION BY g, j ROWS 3]"

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from joinfold.physical.choice import SUMS, FoldChoice, usual_choice
 from joinfold.physical.source import StreamRows
 from joinfold.planner import search
+from joinfold.planner.cost.estimating import Setting, fold_cost
 from joinfold.planner.cost.weights import shipped_weights
 from joinfold.planner.cost.windows import flows_of, instants_per_second
 from joinfold.planner.deciding import ALIKE, BY_FAR
-from joinfold.planner.drafting import draft
-from joinfold.planner.estimating import Setting, fold_cost
+from joinfold.planner.drafting.draft import draft
 from joinfold.planner.forcing import Plan
 from joinfold.planner.plan import PlannedQuery
 from joinfold.planner.planning import plan_query
 from joinfold.planner.search import choice_title, fold_choices
-from joinfold.planner.statistics import Statistics
+from joinfold.planner.stream_statistics import Statistics
 from tests.planner.known import (
     CONDITION,
     COUNTING,

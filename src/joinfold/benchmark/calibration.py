@@ -14,8 +14,8 @@ from joinfold.benchmark.fitting import prices
 from joinfold.benchmark.trials import Measured, Streams, Trial, measure
 from joinfold.errors import QueryError
 from joinfold.planner.cost.engine import OPERATIONS, Amounts
+from joinfold.planner.cost.estimating import Setting, stages_of
 from joinfold.planner.cost.weights import Weights, shipped_weights
-from joinfold.planner.estimating import Setting, stages_of
 from joinfold.planner.forcing import Plan
 from joinfold.planner.plan import PlannedQuery
 from joinfold.planner.planning import plan_query

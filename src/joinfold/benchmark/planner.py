@@ -28,8 +28,8 @@ from joinfold.benchmark.environment import Say, watched
 from joinfold.benchmark.planner_on_spark import SparkResults, run_on_spark
 from joinfold.benchmark.shifting import Shift, ShiftRun, run_shift
 from joinfold.benchmark.trials import Streams, Trial, measure
+from joinfold.planner.cost.estimates import Estimate
 from joinfold.planner.cost.weights import Weights, usual_weights
-from joinfold.planner.estimates import Estimate
 from joinfold.session import Session
 
 NEAR = 1.2  # a plan is as good as the fastest if it takes no more than so many times as long

@@ -15,12 +15,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from joinfold.inprocess import InProcess
+from joinfold.planner.cost.estimates import Estimate
+from joinfold.planner.cost.estimating import Setting, estimate
 from joinfold.planner.cost.weights import Weights
-from joinfold.planner.estimates import Estimate
-from joinfold.planner.estimating import Setting, estimate
 from joinfold.planner.forcing import Plan
 from joinfold.planner.plan import PlannedQuery
-from joinfold.planner.statistics import Statistics
+from joinfold.planner.stream_statistics import Statistics
 from joinfold.query import Query
 from joinfold.session import Session
 from joinfold.workloads.arrival import SECOND_US, START_US

@@ -2,6 +2,5 @@
 
 from joinfold.inprocess.bounded import InProcessRun, run_in_process
 from joinfold.inprocess.driver import InProcess, Measures
-from joinfold.inprocess.sampling import sampled_statistics
 
-__all__ = ["InProcess", "InProcessRun", "Measures", "run_in_process", "sampled_statistics"]
+__all__ = ["InProcess", "InProcessRun", "Measures", "run_in_process"]

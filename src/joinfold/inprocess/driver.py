@@ -26,7 +26,7 @@ from joinfold.operators.stages.merge import finished
 from joinfold.operators.stages.opening import open_bucket
 from joinfold.planner.adapting import Change
 from joinfold.planner.plan import PlannedQuery
-from joinfold.planner.statistics import Statistics
+from joinfold.planner.stream_statistics import Statistics
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from joinfold.kernels.grouping import group_rows
 from joinfold.logical.expressions import Column, Expression, inputs_read, walk
 from joinfold.operators.values import identity_codes, present
 from joinfold.physical.plan import Attachment, Equality, Frame
-from joinfold.planner.relations import equalities, reads_within
+from joinfold.planner.drafting.relations import equalities, reads_within
 
 PAIRS_AT_ONCE = 2**20
 

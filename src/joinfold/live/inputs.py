@@ -12,9 +12,9 @@ from pyarrow import dataset
 
 from joinfold.arrow import arrow_type
 from joinfold.errors import UsageError
-from joinfold.inprocess.analysis import MOST_ROWS
 from joinfold.live.columns import default_time, parquet_schema, visible_files
 from joinfold.session import Session, schema_of
+from joinfold.statistics.analysis import MOST_ROWS
 from joinfold.types import TIMESTAMP, Schema
 
 

@@ -12,11 +12,11 @@ from joinfold.physical.choice import FoldChoice
 from joinfold.physical.measured import Measured
 from joinfold.physical.stage import JoiningStage, StatefulStage
 from joinfold.physical.timing import Timing
+from joinfold.planner.cost.estimating import Setting, fold_cost
 from joinfold.planner.cost.weights import Weights
 from joinfold.planner.cost.windows import instants_per_second, stage_flows
-from joinfold.planner.estimating import Setting, fold_cost
 from joinfold.planner.search import choice_title, fold_choices
-from joinfold.planner.statistics import Statistics, StreamStatistics, measured_statistics
+from joinfold.planner.stream_statistics import Statistics, StreamStatistics, measured_statistics
 
 MARGIN = 1.5
 NEWS = 1.1  # a number that has not moved by this factor is not worth another comparison

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from joinfold.planner.cost.weights import Weights
 from joinfold.planner.forcing import Plan
-from joinfold.planner.statistics import Statistics
+from joinfold.planner.stream_statistics import Statistics
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from math import inf
 
 from joinfold.planner.chaining import in_chain, needs_chain
 from joinfold.planner.context import Context
+from joinfold.planner.cost.estimates import Alternative, Decision
+from joinfold.planner.cost.estimating import Setting, estimate
 from joinfold.planner.cost.windows import flows_of, instants_per_second
-from joinfold.planner.costs_warnings import decision_warnings
-from joinfold.planner.estimates import Alternative, Decision
-from joinfold.planner.estimating import Setting, estimate
 from joinfold.planner.plan import PlannedQuery
 from joinfold.planner.search import choice_title, fold_choices
+from joinfold.planner.warnings import decision_warnings
 from joinfold.types import BIGINT
 
 BY_FAR = 2.0

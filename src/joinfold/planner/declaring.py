@@ -14,7 +14,7 @@ from joinfold.logical.expressions import Cast, Column, Expression, walk
 from joinfold.names import find_name
 from joinfold.physical.plan import Frame, PhysicalPlan
 from joinfold.planner.chaining import usual_input
-from joinfold.planner.statistics import Statistics, StreamStatistics
+from joinfold.planner.stream_statistics import Statistics, StreamStatistics
 from joinfold.types import Schema
 
 Keys = float | Mapping[str, float]  # in all, or different values of each column

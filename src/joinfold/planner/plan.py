@@ -9,7 +9,7 @@ from joinfold.physical.choice import FoldChoice
 from joinfold.physical.plan import PhysicalPlan
 from joinfold.physical.stage import Body, Concatenate, JoiningStage, LastStage, Merge, StatefulStage, Totals
 from joinfold.planner.adapting import Following
-from joinfold.planner.estimates import Decision
+from joinfold.planner.cost.estimates import Decision
 
 Keys = Sequence[tuple[Expression, ...]]
 

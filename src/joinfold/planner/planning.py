@@ -5,16 +5,16 @@ from collections.abc import Callable
 from joinfold.logical.query import LogicalQuery
 from joinfold.physical.choice import usual_choice
 from joinfold.planner.chaining import needs_chain
-from joinfold.planner.choose import choose
 from joinfold.planner.context import Context
 from joinfold.planner.cost.weights import Weights, usual_weights
-from joinfold.planner.drafting import draft
-from joinfold.planner.follow_data import follow_data
+from joinfold.planner.drafting.draft import draft
 from joinfold.planner.forcing import Plan
-from joinfold.planner.keep_last_rows import keep_last_rows
-from joinfold.planner.number_rows import number_rows
+from joinfold.planner.passes.choose import choose
+from joinfold.planner.passes.follow_data import follow_data
+from joinfold.planner.passes.keep_last_rows import keep_last_rows
+from joinfold.planner.passes.number_rows import number_rows
 from joinfold.planner.plan import PlannedQuery
-from joinfold.planner.statistics import Statistics
+from joinfold.planner.stream_statistics import Statistics
 
 Pass = Callable[[PlannedQuery, Context], PlannedQuery]
 

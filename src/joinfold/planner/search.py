@@ -22,8 +22,8 @@ from joinfold.physical.choice import FoldChoice, Index, MethodName, finding_inde
 from joinfold.physical.probing import steps_from
 from joinfold.physical.source import StreamRows
 from joinfold.physical.stage import Body, JoiningStage, StatefulStage, is_plain
+from joinfold.planner.cost.estimating import Setting, fold_cost
 from joinfold.planner.cost.windows import Flow
-from joinfold.planner.estimating import Setting, fold_cost
 
 FEW = 3  # inputs for which every plan is looked at
 Cost = Callable[[FoldChoice], float]

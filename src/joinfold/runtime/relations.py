@@ -25,7 +25,7 @@ from joinfold.logical.expressions import Column, Expression, inputs_read, rewrit
 from joinfold.names import identifier_text
 from joinfold.physical.columns import FIRST, KEEP, MATCHES, TIME
 from joinfold.physical.plan import Attachment, Frame, FrameColumn
-from joinfold.planner.relations import reads_within
+from joinfold.planner.drafting.relations import reads_within
 from joinfold.runtime.expressions import SOURCE, of_source, spark_text, time_text
 
 ROW = "row"

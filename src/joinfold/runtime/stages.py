@@ -20,7 +20,7 @@ from joinfold.physical.choice import FoldChoice
 from joinfold.physical.plan import Pipeline
 from joinfold.physical.stage import Concatenate, LastStage, StatefulStage
 from joinfold.planner.adapting import Change, Following
-from joinfold.planner.statistics import Statistics
+from joinfold.planner.stream_statistics import Statistics
 from joinfold.runtime.blobs import BLOBS_ARROW, blob_batch
 from joinfold.runtime.workers import settle
 from joinfold.types import Schema

@@ -21,7 +21,7 @@ from functools import cached_property
 from pathlib import Path
 
 from joinfold.operators.stages.bucket import Bucket
-from joinfold.planner.statistics import Statistics
+from joinfold.planner.stream_statistics import Statistics
 
 MEMORY = Path("/dev/shm")
 MOST_BYTES = 128 * 2**20

@@ -1,9 +1,1 @@
-"""What a plan costs, by the three models of the literature: one file per paper, pure functions of statistics.
-
-    kang    which structure on which window, and what to give up when CPU or memory is short
-    wang    which method keeps the aggregate of a join: the pairs, their changes, or charges on the rows
-    tran    before which inputs of a join to aggregate
-
-Windows are counted in rows and rates in rows per second. A cost is in the unit of the weights it was given, per second
-or, where the name says so, per arrival: costs of one model compare with each other, not with those of another.
-"""
+"""What a plan of joinfold's own costs: amounts of operations, times what an operation costs on this machine."""

@@ -24,7 +24,7 @@ from joinfold.physical.probing import Step, steps_from
 from joinfold.physical.source import ConstantRow
 from joinfold.physical.stage import JoiningStage, is_plain, makes_view
 from joinfold.planner.cost.windows import Flow
-from joinfold.planner.statistics import StreamStatistics
+from joinfold.planner.stream_statistics import StreamStatistics
 
 
 class Amounts(defaultdict[str, float]):

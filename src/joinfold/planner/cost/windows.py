@@ -25,7 +25,7 @@ from joinfold.physical.timing import (
     OnTrigger,
     Timing,
 )
-from joinfold.planner.statistics import Statistics, StreamStatistics
+from joinfold.planner.stream_statistics import Statistics, StreamStatistics
 from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
 
 SECOND_US = 1_000_000

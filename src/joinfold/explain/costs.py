@@ -1,0 +1,127 @@
+"""What a plan is estimated to cost, for people: the tree with its costs, the streams, the other plans, the reason.
+
+All of it is said for a second of stream, so that it does not depend on how often Spark starts a micro-batch:
+
+    SELECT in Spark: …
+    └─ FOLD per bucket of … ‹0.12 s CPU, 3.1 MB state, 9.0 MB memory, 1.2 MB/s shuffled in 0.01 s›
+
+CPU of more seconds than there are cores cannot be kept up with.
+"""
+
+from joinfold.amounts import NOTHING, bytes_text, number_text, seconds_text, share_text, times_text
+from joinfold.explain.physical_tree import plan_tree
+from joinfold.explain.tables import Table
+from joinfold.logical.query import Input
+from joinfold.planner.cost.estimates import Alternative, Decision, Estimate, StageEstimate, StageKind
+from joinfold.planner.plan import PlannedQuery
+
+MOST_SHOWN = 12
+
+
+def cost_text(plan: PlannedQuery) -> str:
+    """The tree with its costs, then how it was chosen; the tree alone where nothing was estimated."""
+    tree = cost_tree_text(plan)
+    if plan.decision is None:
+        return tree
+    tables = (statistics_table(plan, plan.decision), alternatives_table(plan.decision))
+    return "\n\n".join([tree, *map(str, tables), reason_text(plan.decision)])
+
+
+def cost_tree_text(plan: PlannedQuery) -> str:
+    """The physical tree, with an estimate at the end of the line of each stage."""
+    if plan.decision is None:
+        return str(plan_tree(plan))
+    estimate = plan.decision.chosen.estimate
+    return str(plan_tree(plan, lambda kind, number: _note(estimate, kind, number)))
+
+
+def statistics_table(plan: PlannedQuery, decision: Decision) -> Table:
+    """What is known of each stream, and how."""
+    header = ("stream", "numbers", "rows/s", "passing", "keys", "groups", "skew")
+    rows = []
+    for number, known in enumerate(decision.statistics.streams):
+        spec = plan.pipeline.input_of(number)
+        rows.append(
+            (
+                stream_text(plan.frames[number].input),
+                known.origin,
+                number_text(known.rate),
+                share_text(known.passes),
+                number_text(known.keys) if spec.keys else NOTHING,
+                number_text(known.groups) if spec.groups else NOTHING,
+                number_text(known.skew) if spec.keys else NOTHING,
+            )
+        )
+    notes = []
+    if plan.body.combining:
+        share = share_text(decision.statistics.selectivity)
+        notes.append(f"Conditions besides equal keys let through {share} of the combinations.")
+    if not decision.statistics.is_known:
+        notes.append("Nothing is known of the streams: give session.stream(…, rate=…, keys=…), or data.")
+    return Table("Streams, their keys and groups in a window", header, tuple(rows), words=2, notes=tuple(notes))
+
+
+def alternatives_table(decision: Decision) -> Table:
+    """The plans that could be, cheapest first, and the one that is taken."""
+    chosen, shown = decision.chosen, shown_alternatives(decision)
+    rows = tuple(
+        (
+            alternative.title,
+            seconds_text(alternative.estimate.cpu),
+            times_text(alternative.estimate.cpu, chosen.estimate.cpu),
+            bytes_text(alternative.estimate.state_bytes),
+            bytes_text(alternative.estimate.memory_bytes),
+            f"{bytes_text(alternative.estimate.shuffle_bytes)}/s",
+        )
+        for alternative in shown
+    )
+    more = [alternative for alternative in decision.alternatives if alternative not in shown]
+    notes = []
+    if more:
+        most = max(alternative.estimate.cpu for alternative in more)
+        notes.append(f"and {len(more)} more, up to {times_text(most, chosen.estimate.cpu)} the CPU")
+    header = ("plan", "CPU", "times", "state", "memory", "shuffled")
+    title = "Plans, cheapest first, with their CPU for a second of stream"
+    return Table(title, header, rows, marked=shown.index(chosen), notes=tuple(notes))
+
+
+def shown_alternatives(decision: Decision) -> tuple[Alternative, ...]:
+    """As many as a person looks at, and the chosen one among them."""
+    first = decision.alternatives[:MOST_SHOWN]
+    if decision.chosen in first:
+        return first
+    kept = (*first[: MOST_SHOWN - 1], decision.chosen)
+    return tuple(sorted(kept, key=lambda alternative: alternative.estimate.cpu))
+
+
+def reason_text(decision: Decision) -> str:
+    """Why the plan was chosen."""
+    return f"Why this plan: {decision.reason.rstrip('.')}."
+
+
+def stream_text(input_: Input) -> str:
+    """A stream under its own name and that of the query."""
+    name = input_.source.name
+    return name if name == input_.alias else f"{name} AS {input_.alias}"
+
+
+def _note(estimate: Estimate, kind: StageKind, number: int) -> str:
+    """The estimate of a stage as the end of its line; the shuffle before a fold is told with it."""
+    kinds = ("FOLD", "shuffle") if kind == "FOLD" else (kind,)
+    stages = [stage for stage in estimate.stages if stage.kind in kinds and stage.number == number]
+    return f" ‹{_amounts_text(stages)}›" if stages else ""
+
+
+def _amounts_text(stages: list[StageEstimate]) -> str:
+    parts = []
+    for stage in stages:
+        if stage.kind == "shuffle":
+            continue
+        parts.append(f"{seconds_text(stage.cpu)} CPU")
+        parts += [f"{bytes_text(stage.state_bytes)} state"] if stage.state_bytes else []
+        parts += [f"{bytes_text(stage.memory_bytes)} memory"] if stage.memory_bytes else []
+        parts += [f"{bytes_text(stage.shuffle_bytes)}/s shuffled"] if stage.shuffle_bytes else []
+    for stage in stages:
+        if stage.kind == "shuffle":
+            parts.append(f"{bytes_text(stage.shuffle_bytes)}/s shuffled in {seconds_text(stage.cpu)}")
+    return ", ".join(parts)

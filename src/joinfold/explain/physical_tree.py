@@ -1,0 +1,290 @@
+"""A physical plan as a small tree: the stages that rows go through, from the answer down to the streams."""
+
+from collections.abc import Callable
+from typing import TypeAlias, assert_never
+
+from joinfold.explain.logical_tree import when_text
+from joinfold.explain.tree import Tree
+from joinfold.logical.expressions import Expression
+from joinfold.logical.sql import expression_text, input_text
+from joinfold.physical.choice import FoldChoice
+from joinfold.physical.payload import InputSpec
+from joinfold.physical.plan import Attachment, Frame, FrameColumn, PhysicalPlan
+from joinfold.physical.probing import steps_from
+from joinfold.physical.source import ConstantRow, StreamRows, ViewOf
+from joinfold.physical.stage import (
+    Body,
+    Concatenate,
+    FoldAtArrivals,
+    JoiningStage,
+    LastRowsPerKey,
+    Merge,
+    NumberRows,
+    is_distributed,
+    is_plain,
+    is_replicated,
+    makes_view,
+)
+from joinfold.physical.timing import CountingWindow
+from joinfold.planner.chaining import needs_chain
+from joinfold.planner.cost.estimates import StageKind
+from joinfold.timetext import duration_text
+from joinfold.window import RangeByRows, Rows
+
+Note: TypeAlias = Callable[[StageKind, int], str]
+
+
+def nothing_noted(kind: StageKind, number: int) -> str:
+    """The note of a stage of which nothing is said."""
+    return ""
+
+
+def plan_tree(plan: PhysicalPlan, note: Note = nothing_noted) -> Tree:
+    """SELECT over HAVING over MERGE over FOLD over the PACK of each input; ``note`` ends the line of a stage."""
+    query, last = plan.query, len(plan.stages) - 1
+    tree = Tree(_merge_text(plan) + note("MERGE", last), (_stage_tree(plan, last, note),))
+    if query.having is not None:
+        tree = Tree("HAVING in Spark: " + expression_text(query.expanded(query.having)), (tree,))
+    columns = ", ".join(output.name for output in query.outputs)
+    changes = "; what was and what is are compared here" if query.changes else ""
+    return Tree(f"SELECT in Spark: {columns}{changes}", (tree,))
+
+
+def _merge_text(plan: PhysicalPlan) -> str:
+    query = plan.query
+    match plan.pipeline.last:
+        case Concatenate():
+            return "combinations go out as they come"
+        case Merge(crosses_buckets=False):
+            return "no MERGE: GROUP BY determines every join key, so a group is in one bucket; totals become aggregates"
+        case Merge() if not plan.pipeline.is_distributed:
+            return "MERGE, stateless: one bucket, since there is no join key to distribute by; totals become aggregates"
+        case Merge() if not query.groups:
+            return "MERGE, stateless: adds the parts of the one group that is in every bucket"
+        case Merge():
+            classes = [plan.keys[number] for number in sorted(plan.body.bucket_classes)]
+            loose = [members for members in classes if not set(query.groups) & set(members)]
+            keys = " and ".join(_equality(members) for members in loose) or "the bucket"
+            return f"MERGE, stateless: adds the parts of a group by bucket, since GROUP BY does not determine {keys}"
+        case _:
+            assert_never(plan.pipeline.last)
+
+
+def _stage_tree(plan: PhysicalPlan, number: int, note: Note) -> Tree:
+    """A stage over the PACK of its streams, and over the stages that make its views."""
+    stage = plan.stages[number]
+    match stage:
+        case NumberRows():
+            return _number_rows_tree(plan, stage, number, note)
+        case LastRowsPerKey():
+            return _last_rows_tree(plan, stage, number, note)
+        case _:
+            return _joining_tree(plan, stage, number, note)
+
+
+def _joining_tree(plan: PhysicalPlan, stage: JoiningStage, number: int, note: Note) -> Tree:
+    query, body = plan.query, stage.body
+    keys = ", ".join(_equality(plan.keys[number]) for number in sorted(body.bucket_classes))
+    replicated = [name for place, name in enumerate(_names(plan, body)) if is_replicated(stage, place)]
+    title = f"FOLD per bucket of the join key {keys}" if keys else "FOLD in one bucket"
+    if not keys and is_distributed(stage):
+        title = f"FOLD per bucket of the values of {query.streams[0].alias}"
+    title += f"; every bucket has all of {' and '.join(replicated)}" if replicated else ""
+    if makes_view(stage):
+        title = f"{_view_name(plan, number)} = {title}"
+        facts = [_view_tree(plan, body)]
+    else:
+        facts = [Tree("answers " + when_text(query)), *_one_fold_trees(plan), *_method_trees(plan)]
+    read = [tree for spec in body.inputs if (tree := _source_tree(plan, spec, note)) is not None]
+    if plan.pipeline.numbers_rows and stage is plan.answering:
+        read.append(_stage_tree(plan, 0, note))
+    return Tree(title + note("FOLD", number), (*facts, *_window_trees(plan, stage, plan.choices[number]), *read))
+
+
+def _source_tree(plan: PhysicalPlan, spec: InputSpec, note: Note) -> Tree | None:
+    match spec.source:
+        case StreamRows(stream=stream):
+            return _pack_tree(plan, stream, note)
+        case ViewOf(stage=number):
+            return _stage_tree(plan, number, note)
+        case ConstantRow():
+            return None
+        case _:
+            assert_never(spec.source)
+
+
+def _last_rows_tree(plan: PhysicalPlan, stage: LastRowsPerKey, number: int, note: Note) -> Tree:
+    """The stage that keeps the last rows of each key."""
+    columns = plan.frames[stage.stream].expressions
+    by = ", ".join(expression_text(columns[name]) for name in stage.by)
+    rows = _counted(stage.rows, "row")
+    title = f"{_view_name(plan, number)} = the last {rows} for each {by}, per bucket of it"
+    return Tree(title + note("FOLD", number), (_pack_tree(plan, stage.stream, note),))
+
+
+def _number_rows_tree(plan: PhysicalPlan, stage: NumberRows, number: int, note: Note) -> Tree:
+    """The stage that numbers rows: each stream's order goes through one of its buckets, the rows do not."""
+    trees = []
+    for stream in stage.streams:
+        window = plan.timing.windows[stream]
+        assert isinstance(window, Rows | RangeByRows)
+        trees.append(Tree(f"order of {plan.timing.names[stream]}: a cut every {_counted(window.block, 'row')}"))
+    title = "NUMBER rows in the order of their stream; every bucket gets the cuts"
+    return Tree(title + note("FOLD", number), tuple(trees))
+
+
+def _one_fold_trees(plan: PhysicalPlan) -> list[Tree]:
+    """Of a join over different keys that is no chain: why not."""
+    stage = plan.answering
+    if plan.root is not None or plan.timing.streams < 3 or is_plain(stage) or stage.body.has_one_key:
+        return []
+    if isinstance(stage, FoldAtArrivals):
+        why = "every row is answered"
+    elif stage.body.combining:
+        why = "conditions or values read whole combinations"
+    else:
+        why = "the plan asks for it" if needs_chain(stage) else "the keys form a cycle"
+    return [Tree(f"no chain of folds, combinations are enumerated: {why}")]
+
+
+def _names(plan: PhysicalPlan, body: Body) -> list[str]:
+    """The inputs of a stage, without the constant row."""
+    found = []
+    for spec in body.inputs:
+        match spec.source:
+            case StreamRows():
+                found.append(spec.name)
+            case ViewOf(stage=number):
+                found.append(_view_name(plan, number))
+            case ConstantRow():
+                pass
+            case _:
+                assert_never(spec.source)
+    return found
+
+
+def _view_name(plan: PhysicalPlan, number: int) -> str:
+    return f"view {number + 1 - plan.pipeline.numbers_rows}"
+
+
+def _view_tree(plan: PhysicalPlan, body: Body) -> Tree:
+    """What a view is grouped by, and what each of its rows has."""
+    columns = {name: expression for frame in plan.frames for name, expression in frame.expressions.items()}
+    groups = dict.fromkeys(expression_text(columns[name]) for name in body.groups)
+    sums = [_counted(len(body.integer_products), "integer product")]
+    sums += [_counted(len(body.real_products), "double-double product")] if body.real_products else []
+    sums += [_counted(len(body.extremes), "extreme")] if body.extremes else []
+    return Tree(f"by {', '.join(groups)}: the groups that changed, at every instant, with {', '.join(sums)}")
+
+
+def _method_trees(plan: PhysicalPlan) -> list[Tree]:
+    """Sums subtract what leaves; extremes do not subtract, and are charged to what leaves first."""
+    query, body, method, last = plan.query, plan.body, plan.choice.method, plan.pipeline.last
+    if isinstance(last, Concatenate):
+        return []
+    named = [
+        (expression_text(aggregate), column.extreme is None)
+        for aggregate, column in zip(query.aggregates, last.aggregates, strict=True)
+    ]
+    sums = ", ".join(text for text, is_sum in named if is_sum) or "which groups exist"
+    extremes = ", ".join(text for text, is_sum in named if not is_sum)
+    products = [_counted(len(body.integer_products), "integer product")]
+    if body.real_products:
+        products.append(_counted(len(body.real_products), "double-double product"))
+    if method == "pc":
+        return [Tree(f"PC over all combinations: {', '.join(text for text, _ in named)}; {' and '.join(products)}")]
+    title = "IC over sums" if method == "ic" else "TC over sums by leaving times"
+    trees = [Tree(f"{title}: {sums}; {' and '.join(products)}")]
+    how = "counted by group and value" if body.is_open_ended else "TC over leaving times"
+    return [*trees, Tree(f"{how}: {extremes}")] if extremes else trees
+
+
+def _window_trees(plan: PhysicalPlan, stage: JoiningStage, choice: FoldChoice) -> list[Tree]:
+    """How each window is kept in memory, and how combinations are found where they are looked for."""
+    body, names = stage.body, _names(plan, stage.body)
+    if choice.windows == "sets":
+        return [Tree("windows: a hashed aggregation set of each input, multiplied as keys are found")]
+    if choice.windows == "sums":
+        (join,) = body.combining.ranges
+        value, bounds = names[join.value_place], names[join.bound_place]
+        return [Tree(f"windows: sums in the order of values of {value} and of bounds of {bounds}, range by range")]
+    windows = []
+    for place, name in enumerate(names):
+        kept = "entries aggregated" if place in choice.early and not is_plain(stage) else "entries kept apart"
+        kept = "the last row of each group" if place in body.views else kept
+        windows.append(Tree(f"window of {name}: {choice.indexes[place]}, {kept}"))
+    return [*windows, *(_probe_tree(body, choice, names, place) for place in range(len(names)) if len(names) > 1)]
+
+
+def _probe_tree(body: Body, choice: FoldChoice, names: list[str], first: int) -> Tree:
+    steps = []
+    for step in steps_from(body, choice.order, first):
+        found = ["key"] if step.classes else []
+        found += ["range"] if step.range is not None else []
+        checks = len(step.conditions) + max(0, len(step.checked) - 1)
+        by = f" by {' and '.join(found)}" if found else ", all"
+        by += f", then {_counted(checks, 'condition')}" if checks else ""
+        steps.append(names[step.place] + by)
+    return Tree(f"an entry of {names[first]} probes {'; '.join(steps)}")
+
+
+def _pack_tree(plan: PhysicalPlan, stream: int, note: Note) -> Tree:
+    frame = plan.frames[stream]
+    read = (*map(_attachment_tree, frame.attached), Tree("stream " + input_text(frame.input)))
+    if frame.matching:
+        read = (Tree("where " + " AND ".join(map(expression_text, frame.matching))), *read)
+    return Tree(
+        f"PACK {frame.input.alias}: {_cell_text(plan, stream)}" + note("PACK", stream),
+        (Tree(f"in state: {_entry_text(plan, stream)}"), Tree(_frame_text(frame), read)),
+    )
+
+
+def _frame_text(frame: Frame) -> str:
+    columns = ["ts"]
+    if frame.keep is not None:
+        columns.append(f"keep = {expression_text(frame.keep)}")
+    columns += dict.fromkeys(map(_column_text, frame.columns))
+    return "Spark projects " + ", ".join(columns)
+
+
+def _column_text(column: FrameColumn) -> str:
+    text = expression_text(column.expression)
+    return f"order {text}" if column.role == "order" else text
+
+
+def _attachment_tree(attachment: Attachment) -> Tree:
+    relations = " and ".join(input_text(relation) for relation in attachment.relations)
+    noun = "relation" if len(attachment.relations) == 1 else "relations"
+    on = " AND ".join(expression_text(key.condition) for key in attachment.keys)
+    how = f"on {on}" if on else "without an equality, all of it for every row,"
+    said = tuple(Tree("where " + expression_text(part)) for part in attachment.conditions)
+    return Tree(f"joined with {noun} {relations} {how} before PACK", said)
+
+
+def _cell_text(plan: PhysicalPlan, stream: int) -> str:
+    if isinstance(plan.answering, FoldAtArrivals):
+        return "row by row, since every row is answered"
+    if isinstance(plan.timing.windows[stream], CountingWindow):
+        return "row by row, since rows are counted"
+    return f"cells of {duration_text(plan.timing.cell_us(stream))}, aggregated early"
+
+
+def _entry_text(plan: PhysicalPlan, stream: int) -> str:
+    spec = plan.pipeline.input_of(stream)
+    kept = [_counted(len(spec.integers), "integer sum")]
+    if spec.reals:
+        kept.append(_counted(len(spec.reals), "double-double sum"))
+    if spec.extremes:
+        kept.append(_counted(len(spec.extremes), "extreme"))
+    by = ["cell", *(["key"] if spec.keys else []), *(["group"] if spec.groups else [])]
+    by += ["carried values"] if spec.carried else []
+    each = " and ".join([", ".join(by[:-1]), by[-1]]) if len(by) > 1 else by[0]
+    return f"an entry per {'row' if isinstance(plan.answering, FoldAtArrivals) else each}, with {', '.join(kept)}"
+
+
+def _equality(members: tuple[Expression, ...]) -> str:
+    return " = ".join(expression_text(member) for member in members)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,201 @@
+"""A draft of the plan: from the logical query to frames, and one stage that joins all inputs.
+
+Relations are joined to streams first (`planner.drafting.relations`), so that all inputs are streams. What reads one
+input is computed there, by Spark. What reads several is computed for every combination, from the columns that their
+entries carry. Whatever no engine runs yet is refused here, with what is missing. Nothing is chosen: statistics are
+sampled by the draft, and the passes of `planner.planning` go on from it.
+"""
+
+from typing import assert_never
+
+from joinfold.errors import QueryError
+from joinfold.logical import query as logical
+from joinfold.logical.expressions import Call, Column, Expression, walk
+from joinfold.logical.query import LogicalQuery
+from joinfold.physical.choice import usual_choice
+from joinfold.physical.columns import meaning_of
+from joinfold.physical.combining import Combining
+from joinfold.physical.payload import AggregateSpec, InputSpec
+from joinfold.physical.plan import Frame, FrameColumn, Pipeline
+from joinfold.physical.source import ConstantRow, StreamRows
+from joinfold.physical.stage import (
+    Body,
+    Concatenate,
+    FoldAtArrivals,
+    FoldAtInstants,
+    JoinAtMoves,
+    JoiningStage,
+    JoinOnEntry,
+    LastStage,
+    Merge,
+    ToMerge,
+    Totals,
+)
+from joinfold.physical.timing import (
+    AsFound,
+    AtCandidates,
+    ByWindowId,
+    CountingWindow,
+    EmissionRule,
+    OnArrival,
+    OnTrigger,
+    TimeWindow,
+    Timing,
+    full_rule,
+    slide_rule,
+)
+from joinfold.planner.drafting.linking import pair_conditions, ranges_of
+from joinfold.planner.drafting.places import Places
+from joinfold.planner.drafting.relations import Homes, with_homes
+from joinfold.planner.drafting.summing import Summing
+from joinfold.planner.drafting.widening import converted
+from joinfold.planner.plan import PlannedQuery, crosses_buckets
+from joinfold.types import BOOLEAN
+from joinfold.window import Grid, PartitionedRows, Window
+
+
+def draft(query: LogicalQuery) -> PlannedQuery:
+    """A plan of one stage, with the usual choice; raises `QueryError` for what no engine runs yet."""
+    _refuse_unsupported(query)
+    homes = with_homes(query)
+    alone, timing = homes.query, timing_of(homes.query)
+    places = Places(timing.names, homes.written)
+    for number, key in enumerate(alone.graph.keys):
+        for own in places.inputs:
+            members = [converted(member, key.type) for member in key.of(own.alias)]
+            if members:
+                own.key(members, number)
+    ranges, conditions = ranges_of(alone.graph, places), pair_conditions(alone.graph, places)
+    groups = tuple(_group(places, expression) for expression in alone.groups)
+    products = Summing(places)
+    aggregates = tuple(map(products.spec_of, alone.aggregates))
+    shown = _shown(homes, places) if query.is_plain_join else ()
+    _order(query, places)
+    values = tuple((name, column.expression) for name, column in places.pair.frame.items())
+    body = Body(
+        inputs=_inputs(places, timing),
+        pair=places.pair.sums(),
+        combining=Combining(ranges, conditions, values),
+        integer_products=tuple(products.integers),
+        real_products=tuple(products.reals),
+        extremes=tuple(products.extremes),
+    )
+    stage, frames = _stage(query, body, timing), _frames(homes, places)
+    keys = tuple(tuple(map(homes.written, key.members)) for key in alone.graph.keys)
+    crosses = crosses_buckets(query, keys, body)
+    where = tuple(sorted(map(meaning_of, query.where)))
+    pipeline = Pipeline((stage,), _last(query, timing, body, groups, aggregates, crosses), timing, where)
+    return PlannedQuery(query, frames, pipeline, (usual_choice(stage),), keys, shown)
+
+
+def timing_of(query: LogicalQuery) -> Timing:
+    """Windows, delays and the rule of answering."""
+    windows: list[Window] = []
+    for input_ in query.streams:
+        assert input_.window is not None
+        windows.append(input_.window)
+    return Timing(
+        names=tuple(input_.alias for input_ in query.streams),
+        windows=tuple(windows),
+        delays_us=tuple(input_.source.delay_us for input_ in query.streams),
+        rule=_rule(query, windows),
+    )
+
+
+def _refuse_unsupported(query: LogicalQuery) -> None:
+    """Says what a query asks for that no engine runs yet."""
+    reasons = []
+    for input_ in query.streams:
+        keyed = isinstance(input_.window, PartitionedRows) and isinstance(query.emit, logical.OnArrival)
+        reasons.append((keyed, "the last rows of each key EMIT ON ARRIVAL"))
+    reasons += [(group.type.is_nested, f"a group of type {group.type}") for group in query.groups]
+    for applies, what in reasons:
+        if applies:
+            raise QueryError(f"no engine runs {what} yet", hint="the reference answers it on small data.")
+
+
+def _rule(query: LogicalQuery, windows: list[Window]) -> EmissionRule:
+    if isinstance(query.sync, logical.OnWindowId):
+        return ByWindowId(query.sync.modulus)
+    if query.is_plain_join:
+        return AsFound()
+    match query.emit:
+        case logical.Every(period_us=period_us):
+            return AtCandidates((Grid(0, period_us),))
+        case logical.OnTrigger():
+            return OnTrigger()
+        case logical.OnArrival():
+            return OnArrival()
+        case logical.OnSlide():
+            return full_rule(windows) if isinstance(query.sync, logical.OnFull) else slide_rule(windows)
+        case None:
+            raise AssertionError("only plain joins and window ids have no EMIT")
+        case _:
+            assert_never(query.emit)
+
+
+def _group(places: Places, expression: Expression) -> str:
+    place = places.place_of(expression)
+    return places.all[place].group(places.at(place, expression))
+
+
+def _shown(homes: Homes, places: Places) -> tuple[tuple[Column, str], ...]:
+    """The columns that a plain join shows, which its entries carry."""
+    read = [node for output in homes.query.outputs for node in walk(output.expression)]
+    columns = dict.fromkeys(node for node in read if isinstance(node, Column))
+    carried = ((column, places.inputs[places.place_of(column)].carry(column)) for column in columns)
+    return tuple((homes.written(column), name) for column, name in carried)
+
+
+def _order(query: LogicalQuery, places: Places) -> None:
+    """Where rows are counted or each is answered, rows of one time are ordered by all columns that are read."""
+    for input_, own in zip(query.streams, places.inputs, strict=False):
+        if isinstance(query.emit, logical.OnArrival) or isinstance(input_.window, CountingWindow):
+            for name in query.columns_read(own.alias):
+                own.order(Column(own.alias, name, input_.source.schema.type_of(name)))
+
+
+def _inputs(places: Places, timing: Timing) -> tuple[InputSpec, ...]:
+    streams, constant = places.inputs[: timing.streams], places.inputs[timing.streams :]
+    return (
+        *(own.spec(StreamRows(stream), timing.is_open_ended(stream)) for stream, own in enumerate(streams)),
+        *(own.spec(ConstantRow()) for own in constant),
+    )
+
+
+def _frames(homes: Homes, places: Places) -> tuple[Frame, ...]:
+    frames = []
+    for input_, own in zip(homes.query.inputs, places.inputs, strict=False):
+        kept = tuple(converted(part, BOOLEAN) for part in homes.query.filters(input_.alias))
+        keep = None if not kept else kept[0] if len(kept) == 1 else Call("and", kept)
+        columns = tuple(
+            FrameColumn(column.name, homes.written(column.expression), column.role) for column in own.frame.values()
+        )
+        attached, matching = homes.attached.get(input_.alias, ()), homes.matching.get(input_.alias, ())
+        frames.append(Frame(input_, keep, columns, attached, matching))
+    return tuple(frames)
+
+
+def _stage(query: LogicalQuery, body: Body, timing: Timing) -> JoiningStage:
+    """Combinations of time windows go out as they are found; where windows count or have numbers, as these move."""
+    if query.is_plain_join:
+        timed = isinstance(timing.rule, AsFound) and all(isinstance(window, TimeWindow) for window in timing.windows)
+        return JoinOnEntry(body) if timed else JoinAtMoves(body)
+    if isinstance(timing.rule, OnArrival):
+        return FoldAtArrivals(body, query.changes)
+    return FoldAtInstants(body, ToMerge(query.changes))
+
+
+def _last(
+    query: LogicalQuery,
+    timing: Timing,
+    body: Body,
+    groups: tuple[str, ...],
+    aggregates: tuple[AggregateSpec, ...],
+    crosses: bool,
+) -> LastStage:
+    is_placed = isinstance(timing.rule, ByWindowId | OnArrival)
+    placed = tuple(field.name for field in query.leading) if is_placed else ()
+    if query.is_plain_join:
+        return Concatenate(placed)
+    return Merge(Totals.of(body), groups, aggregates, query.changes, placed, crosses)

@@ -1,0 +1,238 @@
+"""The printed tables and figures of the paper, and the laws that they follow from."""
+
+from dataclasses import replace
+from itertools import product
+from math import ceil, log2
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from joinfold.errors import UsageError
+from joinfold.literature import kang
+from joinfold.literature.kang import Combination, Floors, Weights, Workload
+
+TABLE_3 = """
+A    B    λa  λb  HH   TT    HT    TH    HN     NH      TN     NT
+9500 500  2   998 7.06 9.56  10.89 5.74  5.99   2845.87 4.67   2849.69
+7000 3000 800 200 7.06 11.85 6.46  12.46 722.39 424.87  727.78 424.27
+4000 6000 550 450 7.06 11.60 8.93  9.73  993.42 543.84  996.09 545.71
+"""
+HEAD, *ROWS = [line.split() for line in TABLE_3.strip().splitlines()]
+LOADS = [Workload(*map(float, row[:4])) for row in ROWS]
+
+whole = st.integers(1, 20_000)
+loads = st.builds(Workload, whole, whole, whole, whole)
+some_weights = st.builds(
+    Weights,
+    **{name: st.floats(1e-5, 1e-2) for name in Weights.__slots__ if name.endswith(("probe", "update"))},
+    bucket_rows=st.integers(1, 100),
+    node_rows=st.integers(2, 200),
+)
+
+
+def names(reigns: tuple[kang.Reign, ...]) -> list[str]:
+    return [reign.combination.name for reign in reigns]
+
+
+@pytest.mark.parametrize(("load", "row"), list(zip(LOADS, ROWS, strict=True)))
+def test_the_printed_costs_to_the_last_digit(load: Workload, row: list[str]) -> None:
+    assert [f"{kang.join_cost(Combination.of(name), load):.2f}" for name in HEAD[4:]] == row[4:]
+
+
+def test_the_winners_of_the_table() -> None:
+    assert [kang.best_combination(load, kang.COMPARED_BY_KANG).name for load in LOADS] == ["TN", "HT", "HH"]
+    assert [kang.best_combination(load).name for load in LOADS] == ["BN", "HT", "HH"]
+
+
+def test_a_direction_by_hand() -> None:
+    """4 leaves of 100 rows below one root; a T-tree of 4 nodes; 7 steps of a binary search in each node."""
+    assert kang.direction_cost("list", 400, 10, 3) == pytest.approx(10 * 400 * 3e-4 + 2 * 3 * 1e-4)
+    assert kang.direction_cost("hash", 400, 10, 3) == pytest.approx(10 * 10 * 5.5e-4 + 2 * 3 * 7.8e-4)
+    assert kang.direction_cost("btree", 400, 10, 3) == pytest.approx(10 * 14 * 2.6e-4 + 2 * 3 * 14 * 2.6e-4)
+    assert kang.direction_cost("ttree", 400, 10, 3) == pytest.approx(10 * 8.5 * 2.6e-4 + 2 * 3 * 8.5 * 2.7e-4)
+
+
+@pytest.mark.parametrize(("rows", "levels"), [(4, 0), (5, 1), (20, 1), (21, 2), (100, 2), (500, 3), (501, 4)])
+def test_a_tree_that_is_exactly_full_has_no_level_more(rows: int, levels: int) -> None:
+    """Nodes of 4 rows have 5 children, and by logarithms 125 leaves would need 4 levels."""
+    assert kang.probe_cost("btree", rows, Weights(btree_probe=1, node_rows=4)) == (levels + 1) * 2
+
+
+@pytest.mark.parametrize(("rows", "touched"), [(0, 7), (1, 7), (100, 7), (101, 7), (200, 7), (201, 8.5)])
+def test_a_tree_of_one_node_is_a_binary_search(rows: int, touched: float) -> None:
+    assert kang.probe_cost("ttree", rows, Weights(ttree_probe=1)) == touched
+
+
+@given(loads, some_weights)
+def test_the_best_of_each_window_is_the_best_of_all_pairs(load: Workload, weights: Weights) -> None:
+    pairs = [Combination(*pair) for pair in product(kang.FOR_EQUALITY, repeat=2)]
+    cheapest = min(kang.join_cost(pair, load, weights) for pair in pairs)
+    assert kang.join_cost(kang.best_combination(load, weights=weights), load, weights) == pytest.approx(cheapest)
+
+
+@pytest.mark.parametrize("rows", [100, 500, 3000, 5000, 9500])
+def test_crossovers_in_closed_form(rows: int) -> None:
+    assert kang.crossover("list", "hash", rows) == pytest.approx(13.6 / (3 * rows - 55))
+    nodes, search = ceil(log2(ceil(rows / 100))), 7
+    if nodes:
+        hash_and_ttree = (8.1 * nodes + 5.4 * search - 23.7) / (58.9 - 3.9 * nodes - 2.6 * search)
+        assert kang.crossover("hash", "ttree", rows) == pytest.approx(hash_and_ttree)
+
+
+def test_crossovers_as_printed() -> None:
+    ratio = kang.crossover("list", "hash", 500)
+    assert ratio is not None and f"{ratio:.4f}" == "0.0094" and int(1 / ratio) == 106
+    assert kang.crossover("list", "hash", 18) is None  # 54 < 55: a list that short wins at every ratio
+    assert kang.crossover("list", "hash", 19) is not None
+    assert kang.crossover("hash", "hash", 500) is None
+
+
+def test_winners_as_one_stream_grows_faster_than_the_other() -> None:
+    reigns = kang.reigns(5000, 5000, kang.COMPARED_BY_KANG)
+    assert names(reigns) == ["TN", "TH", "HH", "HT", "NT"]
+    assert [f"{reign.to_share:.1%}" for reign in reigns] == ["0.1%", "21.6%", "78.4%", "99.9%", "100.0%"]
+    assert names(kang.reigns(5000, 5000)) == ["BN", "BH", "HH", "HB", "NB"]
+    assert names(kang.reigns(5000, 5000, kang.FOR_INEQUALITY)) == ["BN", "BB", "NB"]
+
+
+def test_small_buckets_leave_no_room_for_trees() -> None:
+    assert names(kang.reigns(5000, 5000, kang.COMPARED_BY_KANG, Weights(bucket_rows=2))) == ["HN", "HH", "NH"]
+
+
+def test_each_crossover_depends_on_one_window() -> None:
+    """A larger A and a smaller B: the paper says that all four move right; by its formulas those of T-trees do not."""
+    equal = kang.reigns(5000, 5000, kang.COMPARED_BY_KANG)
+    unlike = kang.reigns(9000, 1000, kang.COMPARED_BY_KANG)
+    assert names(unlike) == names(equal)
+    moves = [after.to_share - before.to_share for before, after in zip(equal[:-1], unlike[:-1], strict=True)]
+    assert [move > 0 for move in moves] == [True, False, False, True]
+
+
+@given(whole, whole, some_weights, st.floats(0.001, 0.999))
+def test_reigns_cover_all_shares_with_their_winners(a: int, b: int, weights: Weights, share: float) -> None:
+    reigns = kang.reigns(a, b, weights=weights)
+    assert (reigns[0].from_share, reigns[-1].to_share) == (0, 1)
+    reign = next(reign for reign in reigns if share <= reign.to_share)
+    load = Workload(a, b, share, 1 - share)
+    best = kang.best_combination(load, weights=weights)
+    assert kang.join_cost(reign.combination, load, weights) == pytest.approx(kang.join_cost(best, load, weights))
+
+
+@pytest.mark.parametrize(("first", "second"), [("TN", "TH"), ("TH", "HH"), ("HH", "HT"), ("HT", "NT")])
+def test_the_solver_finds_what_the_closed_forms_give(first: str, second: str) -> None:
+    closed = {reign.combination.name: reign.to_share for reign in kang.reigns(4000, 6000, kang.COMPARED_BY_KANG)}
+    found = kang.crossover_share(
+        Combination.of(first), Combination.of(second), lambda share: Workload(4000, 6000, share, 1 - share)
+    )
+    assert found == pytest.approx(closed[first])
+
+
+def test_the_solver_follows_windows_that_grow_with_their_rate() -> None:
+    """Windows of 5 seconds, 1000 rows per second together: the closed form holds for the window that is found."""
+
+    def five_seconds(share: float) -> Workload:
+        return Workload(5000 * share, 5000 * (1 - share), 1000 * share, 1000 * (1 - share))
+
+    list_on_b, hash_on_b = Combination.of("HN"), Combination.of("HH")
+    share = kang.crossover_share(list_on_b, hash_on_b, five_seconds, high=0.5)
+    assert share is not None
+    on_b = five_seconds(share).rows_b
+    assert share / (1 - share) == pytest.approx(13.6 / (3 * on_b - 55))
+    assert kang.crossover_share(list_on_b, hash_on_b, five_seconds, low=0.01, high=0.5) is None
+
+
+FIGURE_5 = Workload(rows_a=100, rows_b=200, rate_a=800, rate_b=200)
+FIGURE_6 = Workload(rows_a=1000, rows_b=1000, rate_a=10, rate_b=50)
+FIGURE_7 = Workload(rows_a=100, rows_b=100, rate_a=10, rate_b=10)
+
+
+def test_figure_5_splits_of_the_service_rate() -> None:
+    rates = {
+        name: kang.output_rate(kang.split_rates(FIGURE_5, 100, share(FIGURE_5)), 0.01)
+        for name, share in kang.RATE_SHARES.items()
+    }
+    assert rates == pytest.approx(
+        {"all to A": 200, "by rates": 180, "equal": 150, "by windows": 400 / 3, "all to B": 100}
+    )
+    assert kang.allocate_rates(FIGURE_5, 100) == replace(FIGURE_5, rate_a=100, rate_b=0)
+
+
+def test_figure_6_splits_of_the_memory() -> None:
+    rates = {
+        name: kang.output_rate(kang.split_memory(FIGURE_6, 1000, share(FIGURE_6)), min(0.005, 0.01))
+        for name, share in kang.MEMORY_SHARES.items()
+    }
+    assert rates == pytest.approx(
+        {"all to A": 250, "inverse to rates": 650 / 3, "equal": 150, "by rates": 250 / 3, "all to B": 50}
+    )
+    assert kang.allocate_memory(FIGURE_6, 1000) == replace(FIGURE_6, rows_a=1000, rows_b=0)
+
+
+@pytest.mark.parametrize(
+    ("rate_share", "memory_share", "expected"), [(0, 1, 10), (1, 0, 10), (0.5, 0.5, 5), (1, 1, 0), (0, 0, 0)]
+)
+def test_figure_7_splits_of_both(rate_share: float, memory_share: float, expected: float) -> None:
+    load = kang.split_memory(kang.split_rates(FIGURE_7, 10, rate_share), 100, memory_share)
+    assert kang.output_rate(load, 0.01) == pytest.approx(expected)
+    assert kang.output_rate(kang.allocate_both(FIGURE_7, 10, 100), 0.01) == pytest.approx(10)  # σμM
+
+
+def test_a_floor_for_each_stream() -> None:
+    """The larger window B is probed by A, which gets all but the ten that are B's."""
+    load = Workload(rows_a=500, rows_b=1000, rate_a=300, rate_b=300)
+    assert kang.allocate_rates(load, 100, Floors(10, 10)) == replace(load, rate_a=90, rate_b=10)
+    assert kang.allocate_memory(replace(load, rate_b=400), 600, Floors(b=200)).rows_a == 400
+
+
+def test_what_a_stream_does_not_bring_goes_to_the_other() -> None:
+    load = Workload(rows_a=500, rows_b=1000, rate_a=30, rate_b=300)
+    assert kang.allocate_rates(load, 100) == replace(load, rate_a=30, rate_b=70)
+    assert kang.allocate_rates(replace(load, rate_b=5), 100) == replace(load, rate_b=5)  # nothing is short
+
+
+def test_a_floor_never_exceeds_what_is_asked_for() -> None:
+    load = Workload(rows_a=500, rows_b=1000, rate_a=30, rate_b=5)
+    assert kang.allocate_rates(load, 33, Floors(b=40)) == replace(load, rate_a=28)
+    mirrored = Workload(rows_a=1000, rows_b=500, rate_a=5, rate_b=30)
+    assert kang.allocate_rates(mirrored, 33, Floors(a=40)) == replace(mirrored, rate_b=28)
+
+
+def test_floors_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(UsageError, match="60 and 50 rows per second, but there are 100 for both"):
+        kang.allocate_rates(FIGURE_5, 100, Floors(60, 50))
+
+
+shares = st.floats(0, 1)
+
+
+@given(loads, st.integers(20, 20_000), st.integers(20, 20_000), shares, shares, st.integers(0, 10), st.integers(0, 10))
+def test_no_other_split_gives_more(
+    load: Workload, rate: int, memory: int, rate_share: float, memory_share: float, floor_a: int, floor_b: int
+) -> None:
+    floors = Floors(floor_a, floor_b)
+    rates = kang.split_rates(load, rate, rate_share, floors)
+    rows = kang.split_memory(load, memory, memory_share, floors)
+    both = kang.split_memory(rates, memory, memory_share, floors)
+    assert out(rates) <= out(kang.allocate_rates(load, rate, floors)) * (1 + 1e-12)
+    assert out(rows) <= out(kang.allocate_memory(load, memory, floors)) * (1 + 1e-12)
+    assert out(both) <= out(kang.allocate_both(load, rate, memory, floors, floors)) * (1 + 1e-12)
+    for part, total in ((rates.rate_a + rates.rate_b, rate), (both.rows_a + both.rows_b, memory)):
+        assert part <= total * (1 + 1e-12)
+    assert rates.rate_a >= min(floor_a, load.rate_a) and rows.rows_b >= min(floor_b, load.rows_b) - 1e-9
+
+
+@given(loads, st.integers(1, 20_000))
+def test_the_rules_of_thumb(load: Workload, total: int) -> None:
+    """Rates go to the stream that probes the larger window, memory to the window of the slower stream."""
+    rates, rows = kang.allocate_rates(load, total), kang.allocate_memory(load, total)
+    if load.rows_a != load.rows_b:
+        to_a = load.rows_b > load.rows_a
+        assert (rates.rate_a if to_a else rates.rate_b) == min(load.rate_a if to_a else load.rate_b, total)
+    if load.rate_a != load.rate_b:
+        to_a = load.rate_a < load.rate_b
+        assert (rows.rows_a if to_a else rows.rows_b) == min(load.rows_a if to_a else load.rows_b, total)
+
+
+def out(load: Workload) -> float:
+    return kang.output_rate(load, selectivity=1)
