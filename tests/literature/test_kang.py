@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from joinfold.errors import UsageError
 from joinfold.literature import kang
-from joinfold.literature.kang import Combination, Floors, Weights, Workload
+from joinfold.literature.kang import Combination, Floors, KangWeights, Workload
 
 TABLE_3 = """
 A    B    λa  λb  HH   TT    HT    TH    HN     NH      TN     NT
@@ -24,8 +24,8 @@ LOADS = [Workload(*map(float, row[:4])) for row in ROWS]
 whole = st.integers(1, 20_000)
 loads = st.builds(Workload, whole, whole, whole, whole)
 some_weights = st.builds(
-    Weights,
-    **{name: st.floats(1e-5, 1e-2) for name in Weights.__slots__ if name.endswith(("probe", "update"))},
+    KangWeights,
+    **{name: st.floats(1e-5, 1e-2) for name in KangWeights.__slots__ if name.endswith(("probe", "update"))},
     bucket_rows=st.integers(1, 100),
     node_rows=st.integers(2, 200),
 )
@@ -56,16 +56,16 @@ def test_a_direction_by_hand() -> None:
 @pytest.mark.parametrize(("rows", "levels"), [(4, 0), (5, 1), (20, 1), (21, 2), (100, 2), (500, 3), (501, 4)])
 def test_a_tree_that_is_exactly_full_has_no_level_more(rows: int, levels: int) -> None:
     """Nodes of 4 rows have 5 children, and by logarithms 125 leaves would need 4 levels."""
-    assert kang.probe_cost("btree", rows, Weights(btree_probe=1, node_rows=4)) == (levels + 1) * 2
+    assert kang.probe_cost("btree", rows, KangWeights(btree_probe=1, node_rows=4)) == (levels + 1) * 2
 
 
 @pytest.mark.parametrize(("rows", "touched"), [(0, 7), (1, 7), (100, 7), (101, 7), (200, 7), (201, 8.5)])
 def test_a_tree_of_one_node_is_a_binary_search(rows: int, touched: float) -> None:
-    assert kang.probe_cost("ttree", rows, Weights(ttree_probe=1)) == touched
+    assert kang.probe_cost("ttree", rows, KangWeights(ttree_probe=1)) == touched
 
 
 @given(loads, some_weights)
-def test_the_best_of_each_window_is_the_best_of_all_pairs(load: Workload, weights: Weights) -> None:
+def test_the_best_of_each_window_is_the_best_of_all_pairs(load: Workload, weights: KangWeights) -> None:
     pairs = [Combination(*pair) for pair in product(kang.FOR_EQUALITY, repeat=2)]
     cheapest = min(kang.join_cost(pair, load, weights) for pair in pairs)
     assert kang.join_cost(kang.best_combination(load, weights=weights), load, weights) == pytest.approx(cheapest)
@@ -97,7 +97,7 @@ def test_winners_as_one_stream_grows_faster_than_the_other() -> None:
 
 
 def test_small_buckets_leave_no_room_for_trees() -> None:
-    assert names(kang.reigns(5000, 5000, kang.COMPARED_BY_KANG, Weights(bucket_rows=2))) == ["HN", "HH", "NH"]
+    assert names(kang.reigns(5000, 5000, kang.COMPARED_BY_KANG, KangWeights(bucket_rows=2))) == ["HN", "HH", "NH"]
 
 
 def test_each_crossover_depends_on_one_window() -> None:
@@ -110,7 +110,7 @@ def test_each_crossover_depends_on_one_window() -> None:
 
 
 @given(whole, whole, some_weights, st.floats(0.001, 0.999))
-def test_reigns_cover_all_shares_with_their_winners(a: int, b: int, weights: Weights, share: float) -> None:
+def test_reigns_cover_all_shares_with_their_winners(a: int, b: int, weights: KangWeights, share: float) -> None:
     reigns = kang.reigns(a, b, weights=weights)
     assert (reigns[0].from_share, reigns[-1].to_share) == (0, 1)
     reign = next(reign for reign in reigns if share <= reign.to_share)

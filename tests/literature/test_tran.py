@@ -11,18 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joinfold.literature import tran
-from joinfold.literature.tran import Operations, Stream, Weights
+from joinfold.literature.tran import Operations, Stream, TranWeights
 
 TWO = (Stream(300, 5000, 150, 0.1), Stream(300, 5000, 1, 0.1))
 THREE = (Stream(200, 300, 20, 0.1), Stream(200, 300, 1, 0.1), Stream(200, 300, 1, 0.1))
 
 rates, window_sizes, selectivities = st.floats(0, 1e4), st.floats(1, 1e4), st.floats(1e-4, 1)
 inputs = st.builds(Stream, rates, window_sizes, st.integers(1, 1000), selectivities)
-some_weights = st.builds(Weights, *[st.floats(0.01, 100)] * 5, st.integers(1, 2000))
+some_weights = st.builds(TranWeights, *[st.floats(0.01, 100)] * 5, st.integers(1, 2000))
 joins = st.sampled_from(["nested loop", "hash"])
 
 
-def costs(streams: Sequence[Stream], join: tran.Join = "hash", weights: Weights = tran.EQUAL) -> dict[str, float]:
+def costs(streams: Sequence[Stream], join: tran.Join = "hash", weights: TranWeights = tran.EQUAL) -> dict[str, float]:
     plans = tran.all_plans(len(streams))
     return {tran.plan_name(early): tran.plan_cost(early, streams, join, weights) for early in plans}
 
@@ -41,7 +41,7 @@ def test_derived_parameters() -> None:
 
 
 @given(inputs, inputs, some_weights)
-def test_the_formulas_of_two_inputs(first: Stream, second: Stream, weights: Weights) -> None:
+def test_the_formulas_of_two_inputs(first: Stream, second: Stream, weights: TranWeights) -> None:
     """Equations 19 to 26, with m1 = σ1·w1 and, in 20, α1/B1 and α/Bg."""
     rate1, w1, g1, s1 = first.rate, first.window_rows, first.groups, first.selectivity
     rate2, w2, g2, s2 = second.rate, second.window_rows, second.groups, second.selectivity
@@ -75,7 +75,7 @@ def test_the_generic_formula_takes_any_operations() -> None:
 
 @given(st.lists(inputs, min_size=3, max_size=4), st.data(), joins, some_weights)
 def test_many_inputs_are_probed_in_the_cheapest_order(
-    streams: list[Stream], data: st.DataObject, join: tran.Join, weights: Weights
+    streams: list[Stream], data: st.DataObject, join: tran.Join, weights: TranWeights
 ) -> None:
     early = tuple(data.draw(st.booleans()) for _ in streams)
     each = [tran.operations(stream, join, weights) for stream in streams]
@@ -162,7 +162,7 @@ def test_figure_6_every_plan_is_the_best_somewhere(groups: tuple[int, int], best
 
 
 @given(inputs, inputs, joins, some_weights)
-def test_greed_is_enough_for_two_inputs(first: Stream, second: Stream, join: tran.Join, weights: Weights) -> None:
+def test_greed_is_enough_for_two_inputs(first: Stream, second: Stream, join: tran.Join, weights: TranWeights) -> None:
     streams = [first, second]
     chosen, best = tran.greedy_choice(streams, join, weights), tran.exhaustive_choice(streams, join, weights)
     found = [tran.plan_cost(early, streams, join, weights) for early in (chosen, best)]
@@ -171,7 +171,7 @@ def test_greed_is_enough_for_two_inputs(first: Stream, second: Stream, join: tra
 
 @given(st.lists(inputs, min_size=1, max_size=5), joins, some_weights)
 def test_a_choice_is_never_worse_than_late_aggregation(
-    streams: list[Stream], join: tran.Join, weights: Weights
+    streams: list[Stream], join: tran.Join, weights: TranWeights
 ) -> None:
     found = costs(streams, join, weights)
     best = found[tran.plan_name(tran.exhaustive_choice(streams, join, weights))]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joinfold.literature import wang
-from joinfold.literature.wang import ManyStreams, Method, Weights, Workload
+from joinfold.literature.wang import ManyStreams, Method, WangWeights, Workload
 
 METHODS: tuple[Method, ...] = get_args(Method)
 LOAD = Workload(rows_a=60, rows_b=100, selectivity=0.05, buckets=20, expired_a=2, expired_b=3)
@@ -45,7 +45,7 @@ def rises(values: list[float]) -> bool:
 def test_time_per_arrival(method: Method, scan: float, chain: float) -> None:
     assert wang.time_per_arrival(method, LOAD) == pytest.approx(scan)
     assert wang.time_per_arrival(method, LOAD, "chain") == pytest.approx(chain)
-    assert wang.time_per_arrival(method, LOAD, weights=Weights(visit=0.5)) == pytest.approx(scan / 2)
+    assert wang.time_per_arrival(method, LOAD, weights=WangWeights(visit=0.5)) == pytest.approx(scan / 2)
 
 
 def test_time_per_second_counts_the_arrivals_of_both() -> None:
@@ -63,7 +63,7 @@ def test_chains_and_running_totals_save_the_visits_of_whole_windows(load: Worklo
 
 
 def test_space_by_hand() -> None:
-    weights = Weights(row_bytes_a=10, row_bytes_b=20, pair_bytes=7, charge_bytes=3)
+    weights = WangWeights(row_bytes_a=10, row_bytes_b=20, pair_bytes=7, charge_bytes=3)
     assert wang.space_bytes("pc", LOAD, weights) == 600 + 2000 + 300 * 7
     assert wang.space_bytes("ic", LOAD, weights) == 600 + 2000 + 2 * 10 + 3 * 20
     assert wang.space_bytes("tc", LOAD, weights) == 600 + 2000 + 160 * 3

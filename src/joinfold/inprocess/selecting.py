@@ -16,15 +16,13 @@ from numpy.typing import NDArray
 from joinfold.arrow import arrow_schema
 from joinfold.columnar import evaluate, is_true
 from joinfold.columnar.vector import Flags
-from joinfold.logical.expressions import AggregateValue, Column, Expression, GroupValue, rewrite
-from joinfold.physical.columns import NOW, WAS, aggregate_column, group_column
+from joinfold.physical.columns import ANSWER, NOW, WAS
 from joinfold.physical.plan import PhysicalPlan
 from joinfold.types import DataType
 
 Places = NDArray[np.int64]
 
 CLOSE = 1e-9  # a floating value has changed if it has by more than this part of itself
-_FINISHED = "finished"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,32 +59,17 @@ def _selected(plan: PhysicalPlan, finished: pa.RecordBatch, rows: Places, before
     """HAVING and SELECT on some rows; ``before``: on their aggregates as they were."""
     having = plan.query.having
     if having is not None:
-        rows = rows[is_true(_over(plan, having, before), _columns(finished, rows), len(rows))]
+        rows = rows[is_true(plan.over_answer(having, before), _columns(finished, rows), len(rows))]
     columns = _columns(finished, rows)
-    values = [evaluate(_over(plan, output.expression, before), columns, len(rows)) for output in plan.query.outputs]
+    values = [
+        evaluate(plan.over_answer(output.expression, before), columns, len(rows)) for output in plan.query.outputs
+    ]
     return Selected(rows, values)
 
 
 def _columns(finished: pa.RecordBatch, rows: Places) -> dict[tuple[str, str], pa.Array]:
     chosen = finished if len(rows) == finished.num_rows else finished.take(pa.array(rows))
-    return {(_FINISHED, name): chosen.column(name) for name in chosen.schema.names}
-
-
-def _over(plan: PhysicalPlan, expression: Expression, before: bool) -> Expression:
-    """The expression with groups, aggregates and shown columns as columns of MERGE's answer."""
-
-    def column(node: Expression) -> Expression | None:
-        match node:
-            case GroupValue(index=index, type=type_):
-                return Column(_FINISHED, group_column(index), type_)
-            case AggregateValue(index=index, type=type_):
-                return Column(_FINISHED, aggregate_column(index, before), type_)
-            case Column():
-                return Column(_FINISHED, dict(plan.shown)[node], node.type)
-            case _:
-                return None
-
-    return rewrite(expression, column)
+    return {(ANSWER, name): chosen.column(name) for name in chosen.schema.names}
 
 
 def _changed(plan: PhysicalPlan, finished: pa.RecordBatch) -> tuple[list[pa.Array], Selected]:

@@ -40,7 +40,7 @@ FOR_INEQUALITY: tuple[Structure, ...] = ("list", "btree", "ttree")
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class KangWeights:
     """What touching one row costs in each structure, with the sizes of buckets and nodes. Defaults: Kang's machine."""
 
     list_probe: float = 3e-4
@@ -58,7 +58,7 @@ class Weights:
         assert self.bucket_rows > 0 and self.node_rows >= 2
 
 
-MEASURED = Weights()
+MEASURED = KangWeights()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Combination:
         return LETTERS[self.on_a] + LETTERS[self.on_b]
 
 
-def probe_cost(structure: Structure, window_rows: float, weights: Weights) -> float:
+def probe_cost(structure: Structure, window_rows: float, weights: KangWeights) -> float:
     """One probe of a window."""
     match structure:
         case "list":
@@ -108,7 +108,7 @@ def probe_cost(structure: Structure, window_rows: float, weights: Weights) -> fl
             assert_never(structure)
 
 
-def update_cost(structure: Structure, window_rows: float, weights: Weights) -> float:
+def update_cost(structure: Structure, window_rows: float, weights: KangWeights) -> float:
     """One insertion into a window, or one removal from it."""
     match structure:
         case "list":
@@ -124,14 +124,14 @@ def update_cost(structure: Structure, window_rows: float, weights: Weights) -> f
 
 
 def direction_cost(
-    structure: Structure, window_rows: float, probe_rate: float, update_rate: float, weights: Weights = MEASURED
+    structure: Structure, window_rows: float, probe_rate: float, update_rate: float, weights: KangWeights = MEASURED
 ) -> float:
     """One direction per second; every row that enters the window also leaves it, hence twice the updates."""
     probes = probe_rate * probe_cost(structure, window_rows, weights)
     return probes + 2 * update_rate * update_cost(structure, window_rows, weights)
 
 
-def join_cost(combination: Combination, load: Workload, weights: Weights = MEASURED) -> float:
+def join_cost(combination: Combination, load: Workload, weights: KangWeights = MEASURED) -> float:
     """Both directions per second."""
     a_to_b = direction_cost(combination.on_b, load.rows_b, load.rate_a, load.rate_b, weights)
     b_to_a = direction_cost(combination.on_a, load.rows_a, load.rate_b, load.rate_a, weights)
@@ -139,7 +139,7 @@ def join_cost(combination: Combination, load: Workload, weights: Weights = MEASU
 
 
 def best_combination(
-    load: Workload, structures: Sequence[Structure] = FOR_EQUALITY, weights: Weights = MEASURED
+    load: Workload, structures: Sequence[Structure] = FOR_EQUALITY, weights: KangWeights = MEASURED
 ) -> Combination:
     """The cheapest structure for each window; of equals the one named first."""
     return Combination(
@@ -148,7 +148,7 @@ def best_combination(
     )
 
 
-def crossover(first: Structure, second: Structure, window_rows: float, weights: Weights = MEASURED) -> float | None:
+def crossover(first: Structure, second: Structure, window_rows: float, weights: KangWeights = MEASURED) -> float | None:
     """The number of probes per arrival of the window's own at which two structures cost the same.
 
     On window B it is λa/λb and on window A λb/λa. For list and hash with Kang's weights it is 13.6/(3W−55). None where
@@ -169,7 +169,7 @@ class Reign:
 
 
 def reigns(
-    rows_a: float, rows_b: float, structures: Sequence[Structure] = FOR_EQUALITY, weights: Weights = MEASURED
+    rows_a: float, rows_b: float, structures: Sequence[Structure] = FOR_EQUALITY, weights: KangWeights = MEASURED
 ) -> tuple[Reign, ...]:
     """Which combinations win, in order, as λa/(λa+λb) goes from 0 to 1 over windows that stay as they are."""
     cuts = {0.0, 1.0}
@@ -193,7 +193,7 @@ def crossover_share(
     first: Combination,
     second: Combination,
     load_at: Callable[[float], Workload],
-    weights: Weights = MEASURED,
+    weights: KangWeights = MEASURED,
     low: float = 0.0,
     high: float = 1.0,
 ) -> float | None:

@@ -71,7 +71,7 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class TranWeights:
     """What one row costs in each operation, and B, the most buckets of a hash table.
 
     The paper tunes the weights for each experiment and prints none: by default all are equal.
@@ -89,7 +89,7 @@ class Weights:
         assert self.most_buckets >= 1
 
 
-EQUAL = Weights()
+EQUAL = TranWeights()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def output_entries(streams: Sequence[Stream]) -> float:
     return prod(min(stream.window_rows, stream.groups) for stream in streams)
 
 
-def operations(stream: Stream, join: Join, weights: Weights = EQUAL) -> Operations:
+def operations(stream: Stream, join: Join, weights: TranWeights = EQUAL) -> Operations:
     """The operations on one input."""
     rows, entries, buckets = stream.window_rows, stream.set_entries, stream.buckets(weights.most_buckets)
     update_set = 2 * entries / buckets * weights.group_update
@@ -122,13 +122,13 @@ def operations(stream: Stream, join: Join, weights: Weights = EQUAL) -> Operatio
             assert_never(join)
 
 
-def update_output_cost(streams: Sequence[Stream], weights: Weights = EQUAL) -> float:
+def update_output_cost(streams: Sequence[Stream], weights: TranWeights = EQUAL) -> float:
     """Adding one match to the output and taking it away; its buckets are by the groups of the first input."""
     buckets = min(streams[0].groups, weights.most_buckets)
     return 2 * output_entries(streams) / buckets * weights.group_update
 
 
-def plan_cost(early: Early, streams: Sequence[Stream], join: Join = "hash", weights: Weights = EQUAL) -> float:
+def plan_cost(early: Early, streams: Sequence[Stream], join: Join = "hash", weights: TranWeights = EQUAL) -> float:
     """One plan per second."""
     each = [operations(stream, join, weights) for stream in streams]
     return generic_cost(early, streams, each, update_output_cost(streams, weights))
@@ -159,13 +159,13 @@ def plan_name(early: Early) -> str:
     return "EAP" + "".join("1" if is_early else "0" for is_early in early) if any(early) else "LAP"
 
 
-def exhaustive_choice(streams: Sequence[Stream], join: Join = "hash", weights: Weights = EQUAL) -> Early:
+def exhaustive_choice(streams: Sequence[Stream], join: Join = "hash", weights: TranWeights = EQUAL) -> Early:
     """The cheapest of all plans; of equals the one with the fewest sets. 2^m costs."""
     plans = sorted(all_plans(len(streams)), key=sum)
     return min(plans, key=lambda early: plan_cost(early, streams, join, weights))
 
 
-def greedy_choice(streams: Sequence[Stream], join: Join = "hash", weights: Weights = EQUAL) -> Early:
+def greedy_choice(streams: Sequence[Stream], join: Join = "hash", weights: TranWeights = EQUAL) -> Early:
     """From LAP on, the set that saves most is added while one saves anything. At most m² costs.
 
     With two inputs what a set saves does not depend on the other one, so this is the best plan. With more of them sets

@@ -63,7 +63,7 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class WangWeights:
     """C, the cost of visiting a row, and sizes in bytes. The sizes are the paper's; it gives no value for C."""
 
     visit: float = 1.0
@@ -73,10 +73,10 @@ class Weights:
     charge_bytes: float = 4
 
 
-PRINTED = Weights()
+PRINTED = WangWeights()
 
 
-def time_per_arrival(method: Method, load: Workload, upkeep: Upkeep = "scan", weights: Weights = PRINTED) -> float:
+def time_per_arrival(method: Method, load: Workload, upkeep: Upkeep = "scan", weights: WangWeights = PRINTED) -> float:
     """One arrival on A. Upkeep ``scan`` is the paper's; ``chain`` has expiry chains and running totals."""
     visited = joined_rows(method, load)
     if upkeep == "scan":
@@ -85,7 +85,12 @@ def time_per_arrival(method: Method, load: Workload, upkeep: Upkeep = "scan", we
 
 
 def time_per_second(
-    method: Method, load: Workload, rate_a: float, rate_b: float, upkeep: Upkeep = "scan", weights: Weights = PRINTED
+    method: Method,
+    load: Workload,
+    rate_a: float,
+    rate_b: float,
+    upkeep: Upkeep = "scan",
+    weights: WangWeights = PRINTED,
 ) -> float:
     """The arrivals of a second on both streams."""
     on_a = rate_a * time_per_arrival(method, load, upkeep, weights)
@@ -113,7 +118,7 @@ def joined_rows(method: Method, load: Workload) -> float:
             assert_never(method)
 
 
-def space_bytes(method: Method, load: Workload, weights: Weights = PRINTED) -> float:
+def space_bytes(method: Method, load: Workload, weights: WangWeights = PRINTED) -> float:
     """What is kept between arrivals, and for IC also the expired rows while it joins them."""
     rows = load.rows_a * weights.row_bytes_a + load.rows_b * weights.row_bytes_b
     match method:

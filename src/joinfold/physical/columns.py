@@ -29,6 +29,7 @@ ORIGIN = "made by"  # of a view's row: the bucket that made it, since each has i
 BATCH, ROW = "batch", "row"  # of rows that are found again: the batch that brought them, and which one they are
 TURN = "turn"  # of rows of a key: their place in its order
 NUMBER, COPIES, EQUAL, MOVED = "number", "copies", "equal", "moved"  # of row boundaries
+ANSWER = "answer"  # the alias under which SELECT and HAVING read what MERGE gives
 WAS, NOW = "was", "now"  # of changes: whether a group was there, and whether it is
 
 COUNT = "count"  # of entries and totals: how many rows, or combinations

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, replace
 
-from joinfold.logical.expressions import Column, Expression
+from joinfold.logical.expressions import AggregateValue, Column, Expression, GroupValue, rewrite
 from joinfold.logical.query import Input, LogicalQuery
 from joinfold.physical.choice import FoldChoice
-from joinfold.physical.columns import Role
+from joinfold.physical.columns import ANSWER, Role, aggregate_column, group_column
 from joinfold.physical.payload import InputSpec
 from joinfold.physical.source import StreamRows, ViewOf
 from joinfold.physical.stage import (
@@ -165,3 +165,22 @@ class PhysicalPlan:
     def choice(self) -> FoldChoice:
         """What is chosen for the stage that answers."""
         return self.choices[-1]
+
+    def over_answer(self, expression: Expression, before: bool = False) -> Expression:
+        """An expression of SELECT or HAVING that reads the columns of MERGE's answer, which is called `ANSWER`.
+
+        ``before``: aggregates are those of the instant before.
+        """
+
+        def column(node: Expression) -> Expression | None:
+            match node:
+                case GroupValue(index=index, type=type_):
+                    return Column(ANSWER, group_column(index), type_)
+                case AggregateValue(index=index, type=type_):
+                    return Column(ANSWER, aggregate_column(index, before), type_)
+                case Column():
+                    return Column(ANSWER, dict(self.shown)[node], node.type)
+                case _:
+                    return None
+
+        return rewrite(expression, column)

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from datetime import UTC, tzinfo
 
 from joinfold.logical.query import Every, Input, LogicalQuery, OnArrival, OnFull, OnTrigger, OnWindowId
+from joinfold.reference.contents import Timed, arrange, event_time, stay
 from joinfold.reference.evaluate import Context, is_true
-from joinfold.reference.naive import Answer, Data, Timed, answers_at, answers_until, arrange, event_time, stay
+from joinfold.reference.naive import Answer, Data, answers_at, answers_until
 from joinfold.reference.rows import Row
 from joinfold.window import Continuous, Grid, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window, common
 

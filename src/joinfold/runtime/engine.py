@@ -7,9 +7,8 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from joinfold.logical.expressions import AggregateValue, Column, Expression, GroupValue, rewrite
 from joinfold.names import identifier_text
-from joinfold.physical.columns import NOW, WAS, aggregate_column, group_column
+from joinfold.physical.columns import ANSWER, NOW, WAS, aggregate_column, group_column
 from joinfold.physical.plan import PhysicalPlan
 from joinfold.physical.stage import Concatenate, is_plain
 from joinfold.planner.plan import PlannedQuery
@@ -25,7 +24,6 @@ from joinfold.runtime.stages import StageRun, finish_batches, run_bounded
 from joinfold.runtime.streaming import StageProcessor
 from joinfold.types import BOOLEAN, DataType, Field, Schema
 
-ANSWER = "answer"
 Sink = str | Callable[[pa.Table, int], None]
 
 
@@ -120,9 +118,9 @@ def selected(plan: PhysicalPlan, finished: DataFrame) -> DataFrame:
     if query.changes:
         return _selected_changes(plan, finished)
     if query.having is not None:
-        finished = finished.where(spark_text(_over_columns(plan, query.having)))
+        finished = finished.where(spark_text(plan.over_answer(query.having)))
     columns = [
-        f"{spark_text(_over_columns(plan, output.expression))} AS {identifier_text(output.name)}"
+        f"{spark_text(plan.over_answer(output.expression))} AS {identifier_text(output.name)}"
         for output in query.outputs
     ]
     return finished.selectExpr(*_when(plan), *columns)
@@ -134,11 +132,11 @@ def _selected_changes(plan: PhysicalPlan, finished: DataFrame) -> DataFrame:
     columns = _when(plan)
     for side, exists in (("old", WAS), ("new", NOW)):
         before = side == "old"
-        having = "TRUE" if query.having is None else spark_text(_over_columns(plan, query.having, before))
+        having = "TRUE" if query.having is None else spark_text(plan.over_answer(query.having, before))
         there = f"{exists} AND COALESCE({having}, FALSE)"
         columns.append(f"{there} AS {side}")
         columns += [  # what HAVING removes must not fail to compute
-            f"CASE WHEN {there} THEN {spark_text(_over_columns(plan, output.expression, before))} END AS {side}_{place}"
+            f"CASE WHEN {there} THEN {spark_text(plan.over_answer(output.expression, before))} END AS {side}_{place}"
             for place, output in enumerate(query.outputs)
         ]
     differs = " OR ".join(_differs(f"old_{i}", f"new_{i}", o.expression.type) for i, o in enumerate(query.outputs))
@@ -164,20 +162,3 @@ def _differs(old: str, new: str, type_: DataType) -> str:
     finite = f"ABS({old}) < DOUBLE('Infinity') AND ABS({new}) < DOUBLE('Infinity')"
     close = f"{finite} AND ABS({old} - {new}) <= 1e-9 * GREATEST(ABS({old}), ABS({new}))"
     return f"NOT ({old} <=> {new} OR COALESCE({close}, FALSE))"
-
-
-def _over_columns(plan: PhysicalPlan, expression: Expression, before: bool = False) -> Expression:
-    """Group and aggregate values as columns of MERGE's answer."""
-
-    def column(node: Expression) -> Expression | None:
-        match node:
-            case GroupValue(index=index, type=type_):
-                return Column(ANSWER, group_column(index), type_)
-            case Column():
-                return Column(ANSWER, dict(plan.shown)[node], node.type)
-            case AggregateValue(index=index, type=type_):
-                return Column(ANSWER, aggregate_column(index, before), type_)
-            case _:
-                return None
-
-    return rewrite(expression, column)

@@ -13,7 +13,7 @@ from joinfold.operators.calendars.position import Position
 from joinfold.operators.entries import Integers
 from joinfold.physical.timing import OnTrigger, Timing
 from joinfold.reference import naive
-from joinfold.reference.naive import Timed
+from joinfold.reference.contents import Timed
 from joinfold.window import Continuous, Landmark, Sliding
 from tests.physical.timings import every, timing, timings
 

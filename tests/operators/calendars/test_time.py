@@ -11,8 +11,9 @@ from joinfold.operators.calendars.position import StreamPosition
 from joinfold.operators.calendars.time import Candidates, TimeCalendar
 from joinfold.operators.entries import Integers
 from joinfold.physical.timing import AtCandidates, OnTrigger, Timing
-from joinfold.reference import naive, streaming
-from joinfold.reference.naive import Timed
+from joinfold.reference import contents as reference
+from joinfold.reference import streaming
+from joinfold.reference.contents import Timed
 from joinfold.timetext import timestamp_us
 from joinfold.window import Continuous, Landmark, Rows, Sliding, Window
 from tests.physical.timings import (
@@ -64,7 +65,7 @@ def assert_contents(own: Timing, stream: int) -> None:
     assert [found.leave(cell[at : at + 1], 0).tolist() for at in range(len(ts))] == leave[:, None].tolist()
     for at in candidates_in_horizon(own):
         begin, end = found.content(at)
-        held = [item.ts for item in naive.held(window, [Timed(t, n, {}) for n, t in enumerate(HORIZON, 1)], at)]
+        held = [item.ts for item in reference.held(window, [Timed(t, n, {}) for n, t in enumerate(HORIZON, 1)], at)]
         assert ts[(begin <= cell) & (cell < end) & accepted].tolist() == held
         assert ts[(first <= at) & (at < leave) & accepted].tolist() == held
 

@@ -11,8 +11,9 @@ from joinfold.operators.calendars.position import Position, StreamPosition
 from joinfold.operators.calendars.window_ids import WindowIdCalendar
 from joinfold.operators.entries import Integers
 from joinfold.physical.timing import ByWindowId
-from joinfold.reference import naive, streaming
-from joinfold.reference.naive import Timed
+from joinfold.reference import contents as reference
+from joinfold.reference import streaming
+from joinfold.reference.contents import Timed
 from joinfold.window import Rows, Sliding
 from tests.physical.timings import HORIZON, bound, slidings, timing
 
@@ -62,7 +63,7 @@ def test_windows_in_time_are_those_of_the_definition(window: Sliding, modulus: i
         assert (begin, end) == (first[0] + own * window.slide_us, first[1] + own * window.slide_us)
         low, high = found.content(wid)
         held = ts[(low <= cells) & (cells < high)].tolist()
-        numbered = naive.window_number(window, content(rows), own, naive.NEVER)
+        numbered = reference.window_number(window, content(rows), own, reference.NEVER)
         if numbered is None:
             assert held == []
         else:
@@ -118,12 +119,12 @@ def test_result_windows_are_complete_when_all_their_windows_are(
         found.see(found.cell_of(ts))
         found.position.see(int(ts[-1]))
         contents.append(content(ts.tolist()))
-    until, expected = naive.NEVER if watermark == END else watermark, list[list[int]]()
+    until, expected = reference.NEVER if watermark == END else watermark, list[list[int]]()
     while True:
         wid = len(expected)
         numbers = (wid if modulus is None else wid % modulus, wid)
         defined = [
-            naive.window_number(window, rows, number, until)
+            reference.window_number(window, rows, number, until)
             for window, rows, number in zip(own.windows, contents, numbers, strict=True)
         ]
         if None in defined:

@@ -16,8 +16,8 @@ from joinfold.operators.entries import Entries
 from joinfold.operators.stages.intake import TimedIntake, ViewIntake
 from joinfold.physical.columns import CELL, COPIES, EQUAL, MOVED, NUMBER
 from joinfold.physical.timing import Timing
-from joinfold.reference import naive
-from joinfold.reference.naive import Timed
+from joinfold.reference import contents as reference
+from joinfold.reference.contents import Timed
 from joinfold.window import Continuous, Landmark, Rows, Sliding
 from tests.operators.made import entries, pairs_of
 from tests.physical.timings import candidates_in_horizon, every, timing, timings
@@ -66,7 +66,7 @@ def test_what_is_inside_is_what_the_definition_holds(
         assert (leaves is None) == (new is None)
         if leaves is not None:
             leaving |= dict(zip(numbers(new), leaves.tolist(), strict=True))
-        held = naive.held(own.windows[stream], [Timed(t, n, {}) for n, t in enumerate(sorted(rows), 1)], at)
+        held = reference.held(own.windows[stream], [Timed(t, n, {}) for n, t in enumerate(sorted(rows), 1)], at)
         assert sorted(rows[number] for number in inside) == sorted(item.ts for item in held)
         assert all(leaving[number] > at for number in inside)
         if dropped:
