@@ -13,12 +13,12 @@ from joinfold.dialect import parse
 from joinfold.errors import QueryError
 from joinfold.logical.query import LogicalQuery, OnArrival
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
 from joinfold.planner.stream_statistics import Statistics
 from joinfold.window import PartitionedRows, RangeByRows, Rows, Sliding, common
 
-METHODS, WINDOWS, SEMANTICS = "concepts/methods.md", "concepts/windows.md", "reference/semantics.md"
+METHOD_NAMES, WINDOWS, SEMANTICS = "concepts/methods.md", "concepts/windows.md", "reference/semantics.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,25 +128,25 @@ REFUSALS = (
     # --- by the planner: plans that cannot be
     Refusal(
         "IC cannot take back a MIN or MAX$",
-        METHODS,
+        METHOD_NAMES,
         "IC cannot be forced on MIN and MAX",
         lambda asked: asked.forced.method == "ic" and asked.has_extremes,
     ),
     Refusal(
         "(TC|PC) must know when rows leave, and windows that count rows do not$",
-        METHODS,
+        METHOD_NAMES,
         "TC and PC cannot be forced where windows count rows",
         lambda asked: asked.forced.method in ("tc", "pc") and asked.counts_rows,
     ),
     Refusal(
         "where windows count rows, a MIN or MAX is counted row by row, and nothing is early$",
-        METHODS,
+        METHOD_NAMES,
         "MIN and MAX cannot be aggregated early there",
         lambda asked: bool(asked.forced.early) and asked.counts_rows and asked.has_extremes,
     ),
     Refusal(
         "a plain join has nothing to aggregate$",
-        METHODS,
+        METHOD_NAMES,
         "A plain join has neither a method nor early aggregation",
         lambda asked: (
             asked.query is not None
@@ -156,7 +156,7 @@ REFUSALS = (
     ),
     Refusal(
         "hash finds equal keys only, and '.*' is looked for without one$",
-        METHODS,
+        METHOD_NAMES,
         "A hash cannot be forced on an input that is looked for without an equality",
         lambda asked: (
             any(index.startswith("hash") for index in asked.forced.index.values())
@@ -165,7 +165,7 @@ REFUSALS = (
     ),
     Refusal(
         "the plan speaks of '.*', which is a relation$",
-        METHODS,
+        METHOD_NAMES,
         "Nothing can be forced on a relation",
         lambda asked: (
             asked.query is not None

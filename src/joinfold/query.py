@@ -22,7 +22,7 @@ from joinfold.planner.cost.weights import usual_weights
 from joinfold.planner.declaring import Declared, with_declared
 from joinfold.planner.drafting.draft import draft
 from joinfold.planner.forcing import Plan, refuse_inputs
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import has_rival, plan_query
 from joinfold.planner.stream_statistics import Statistics
 from joinfold.statistics.analysis import Analysis, analyze

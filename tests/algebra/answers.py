@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from joinfold.algebra import AGGREGATES, Aggregate, Argument, Moment, Monomial
+from joinfold.algebra import AGGREGATES, AggregateFunction, Argument, Moment, Monomial
 from joinfold.numbers import ExactNumbers, Numbers
 
 from .extremum import Extremum
@@ -20,12 +20,16 @@ EXTREMA = [entry for entry in AGGREGATES.values() if entry.extremum is not None 
 """MIN and MAX."""
 
 
-def monomials(aggregate: Aggregate, arguments: tuple[Argument, ...], filters: Argument = ()) -> tuple[Monomial, ...]:
+def monomials(
+    aggregate: AggregateFunction, arguments: tuple[Argument, ...], filters: Argument = ()
+) -> tuple[Monomial, ...]:
     """The monomials that it sums, in the order of its components."""
     return tuple(part.monomial(arguments, filters) for part in aggregate.components if isinstance(part, Moment))
 
 
-def answer(aggregate: Aggregate, payload: Moments, arguments: tuple[Argument, ...], filters: Argument = ()) -> Any:
+def answer(
+    aggregate: AggregateFunction, payload: Moments, arguments: tuple[Argument, ...], filters: Argument = ()
+) -> Any:
     """The answer over the combinations that a payload stands for."""
     return finished(aggregate, [payload[monomial] for monomial in monomials(aggregate, arguments, filters)])
 
@@ -39,7 +43,7 @@ def exact_numbers(values: Sequence[Number]) -> ExactNumbers:
     return ExactNumbers(np.array(numerators, object), np.array(denominators, object))
 
 
-def finished(aggregate: Aggregate, components: Iterable[Number]) -> Any:
+def finished(aggregate: AggregateFunction, components: Iterable[Number]) -> Any:
     """The answer from the components of one group: a Fraction, a bool, or None for NULL."""
     assert aggregate.finisher is not None
     rows, *others = (exact_numbers([value]) for value in components)
@@ -59,12 +63,12 @@ def only(value: Numbers) -> Fraction | float | None:
     return Fraction(int(value.numerator[0]), int(denominator))
 
 
-def absent(aggregate: Aggregate) -> Extremum:
+def absent(aggregate: AggregateFunction) -> Extremum:
     """The payload of no rows."""
     assert aggregate.extremum is not None
     return Extremum(aggregate.extremum.largest)
 
 
-def extremum_of(aggregate: Aggregate, values: Iterable[Any]) -> Extremum:
+def extremum_of(aggregate: AggregateFunction, values: Iterable[Any]) -> Extremum:
     """The payload of a multiset of values; None is NULL and is skipped."""
     return absent(aggregate).including(values)

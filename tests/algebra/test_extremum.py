@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joinfold.algebra import Aggregate
+from joinfold.algebra import AggregateFunction
 
 from .answers import EXTREMA, absent, extremum_of
 from .extremum import Extremum
@@ -25,7 +25,7 @@ three = st.tuples(values, values, values)
 
 @over_extrema
 @given(three=three)
-def test_union_is_a_semilattice(aggregate: Aggregate, three: tuple[Any, Any, Any]) -> None:
+def test_union_is_a_semilattice(aggregate: AggregateFunction, three: tuple[Any, Any, Any]) -> None:
     p, q, r = (extremum_of(aggregate, [value]) for value in three)
     assert (p + q) + r == p + (q + r)
     assert p + q == q + p
@@ -37,7 +37,7 @@ def test_union_is_a_semilattice(aggregate: Aggregate, three: tuple[Any, Any, Any
 @over_extrema
 @given(three=three, m=st.integers(0, 3), n=st.integers(0, 3))
 def test_times_obeys_the_laws_that_it_has_for_moments(
-    aggregate: Aggregate, three: tuple[Any, Any, Any], m: int, n: int
+    aggregate: AggregateFunction, three: tuple[Any, Any, Any], m: int, n: int
 ) -> None:
     p, q, _ = (extremum_of(aggregate, [value]) for value in three)
     assert p.times(0) == absent(aggregate)
@@ -49,7 +49,7 @@ def test_times_obeys_the_laws_that_it_has_for_moments(
 
 @over_extrema
 @given(rows=st.lists(st.none() | st.integers(-5, 5)), others=st.integers(0, 3))
-def test_the_extremum_over_a_join(aggregate: Aggregate, rows: Sequence[int | None], others: int) -> None:
+def test_the_extremum_over_a_join(aggregate: AggregateFunction, rows: Sequence[int | None], others: int) -> None:
     present = [value for value in rows for _ in range(others) if value is not None]
     expected = (max if absent(aggregate).largest else min)(present, default=None)
     assert extremum_of(aggregate, rows).times(others).value == expected
@@ -80,7 +80,7 @@ def test_nan_is_the_largest_and_equal_to_itself() -> None:
 
 @over_extrema
 @pytest.mark.parametrize("kind", [float, np.float64, np.float32])
-def test_of_equal_zeros_the_positive_one_whatever_their_order(aggregate: Aggregate, kind: type) -> None:
+def test_of_equal_zeros_the_positive_one_whatever_their_order(aggregate: AggregateFunction, kind: type) -> None:
     for order in permutations([kind(0.0), kind(-0.0)]):
         assert math.copysign(1, extremum_of(aggregate, order).value) == 1
     assert math.copysign(1, extremum_of(aggregate, [kind(-0.0)]).value) == 1

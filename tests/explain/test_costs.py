@@ -16,7 +16,7 @@ from joinfold.explain.costs_page import cost_page
 from joinfold.explain.physical_tree import plan_tree
 from joinfold.explain.tables import Table
 from joinfold.planner.cost.estimates import Decision, Estimate, StageEstimate
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.stream_statistics import StreamStatistics
 from joinfold.planner.warnings import decision_warnings
 from tests.explain.test_physical_tree import QUERIES

@@ -89,7 +89,7 @@ def test_windows_and_instants_stand_where_they_are(one: Sliding, two: Sliding) -
     _, axis, *inputs, points = sections_of(window_drawing(session.sql(text).logical))
     if "rounded" in axis[0]:
         return
-    labels, ticks = axis[-2][MARGIN:].split(), [place for place, char in enumerate(axis[-1]) if char == "|"]
+    labels, ticks = axis[-2][MARGIN:].split(), [ordinal for ordinal, char in enumerate(axis[-1]) if char == "|"]
     origin, first = int(labels[0]), ticks[0]
     chars, per = ticks[1] - first, int(labels[1]) - origin
 
@@ -106,7 +106,7 @@ def test_windows_and_instants_stand_where_they_are(one: Sliding, two: Sliding) -
         moves = [time_of(bar.index(")")) for bar in bars]
         assert moves == list(window.moves.between(moves[0], moves[-1] + 1))
         assert [time_of(bar.index("[")) for bar in bars] == [window.bounds(move)[0] for move in moves]
-    marked = {time_of(place): char for place, char in enumerate(points[1]) if char != " "}
+    marked = {time_of(ordinal): char for ordinal, char in enumerate(points[1]) if char != " "}
     last, both = max(last, *marked), common((one.moves, two.moves))
     assert set(marked) == set(merge((one.moves, two.moves), origin, last + 1))
     assert {at for at, char in marked.items() if char == "#"} == set(both.between(origin, last + 1) if both else ())

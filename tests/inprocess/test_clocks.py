@@ -12,7 +12,7 @@ from joinfold.dialect import bind, parse, read_schema
 from joinfold.errors import QueryError
 from joinfold.inprocess import InProcess, run_in_process
 from joinfold.logical.query import Input, OnTrigger, Source
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
 from joinfold.reference import naive
 from joinfold.reference.streaming import stream

@@ -9,7 +9,7 @@ from joinfold.errors import UsageError
 from joinfold.inprocess import InProcess
 from joinfold.logical.query import OnArrival
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
 from joinfold.reference import naive
 from tests import refusals
@@ -128,7 +128,7 @@ def test_touched_members_are_not_forgotten_when_a_bucket_is_made_anew(
 ) -> None:
     ordinary = touched(text, LISTS)
     monkeypatch.setattr("joinfold.operators.windows.live.Live.is_outgrown", lambda live, *held: True)
-    monkeypatch.setattr("joinfold.operators.stages.join_on_entry.MANY", 0)
+    monkeypatch.setattr("joinfold.operators.stages.join_as_found.MANY", 0)
     anew = touched(text, LISTS)
     assert ordinary[0] > 0 and ordinary == sorted(ordinary)
     assert all(more >= before for more, before in zip(anew, ordinary, strict=True)) and anew == sorted(anew)
@@ -153,7 +153,7 @@ def test_a_hash_touches_fewer_members_than_a_list() -> None:
 def test_bytes_are_those_of_all_buckets_now_and_at_most(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Buckets that are made anew all the time hold less when their rows have left."""
     monkeypatch.setattr("joinfold.operators.windows.live.Live.is_outgrown", lambda live, *held: True)
-    monkeypatch.setattr("joinfold.operators.stages.join_on_entry.MANY", 0)
+    monkeypatch.setattr("joinfold.operators.stages.join_as_found.MANY", 0)
     machine, held = InProcess(plan_of(text, SCHEMA), 3), []
     for start, count in ((0, 500), (2, 3), (600, 3), (700, 3)):
         feed(machine, {name: [{"ts": start, "k": k, "v": k} for k in range(count)] for name in ("a", "b")})

@@ -14,7 +14,7 @@ from joinfold.operators.codec import encode
 from joinfold.operators.stages.fold import Fold
 from joinfold.physical.measured import Measured
 from joinfold.physical.stored import Stored
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.reference.streaming import stream
 from tests import refusals
 from tests.operators.runs import Answers, Data, answer, check_batches, feed, restored
@@ -88,7 +88,7 @@ def test_plans_change_and_answers_do_not(case: Case, buckets: int, seed: int) ->
     machine = InProcess(following(case, seed), buckets)
     with always_asked():
         check_batches(machine, one_after_another(case, seed))
-    assert len(machine.changes) == BATCHES * len(machine.labels)
+    assert len(machine.changes) == BATCHES * len(machine.shuffle_keys)
 
 
 @given(case=joins((3, 4), 6), buckets=st.integers(1, 2), seed=SEEDS)
@@ -107,7 +107,7 @@ def answers_with_restarts(plan: PlannedQuery, batches: list[Data], seed: int) ->
         found += answer(machine)
         for number, bucket in enumerate(machine.buckets):
             if draw.random() < 0.4:
-                bucket.choice = plan.choices[number // len(machine.labels)]
+                bucket.choice = plan.choices[number // len(machine.shuffle_keys)]
                 machine.buckets[number] = restored(bucket, kept[number])
     return found
 

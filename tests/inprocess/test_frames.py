@@ -10,7 +10,7 @@ from hypothesis import given
 
 from joinfold.errors import EvaluationError, UsageError
 from joinfold.inprocess.frames import frame_batch
-from joinfold.physical.columns import KEEP, TIME, Role
+from joinfold.physical.column_names import KEEP, TIME, Role
 from joinfold.reference.evaluate import Context, evaluate, is_true
 from joinfold.reference.rows import from_arrow
 from tests.operators.runs import plan_of, tables_of

@@ -17,10 +17,10 @@ from joinfold.inprocess import relations as joining
 from joinfold.inprocess.frames import frame_batch
 from joinfold.logical.query import Source
 from joinfold.operators.codec import encode
-from joinfold.physical.columns import FIRST, KEEP, MATCHES, TIME
+from joinfold.physical.column_names import FIRST, KEEP, MATCHES, TIME
 from joinfold.physical.stored import Stored
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
 from joinfold.reference import duck, naive
 from joinfold.reference.rows import from_arrow

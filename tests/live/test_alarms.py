@@ -21,12 +21,12 @@ def test_rooms_come_and_go() -> None:
     alarms.take(
         changes((2, "update", "attic", 90, 0.8), (1, "insert", "attic", 6, 0.7), (2, "insert", "hall", 9, 0.9)), 0
     )
-    assert [(alarm.room, alarm.combinations, alarm.since.minute) for alarm in alarms.standing()] == [
+    assert [(alarm.room, alarm.combinations, alarm.since.minute) for alarm in alarms.active()] == [
         ("attic", 90, 1),
         ("hall", 9, 2),
     ]
     alarms.take(changes((4, "delete", "attic", 90, 0.8)), 1)
-    assert [alarm.room for alarm in alarms.standing()] == ["hall"]
+    assert [alarm.room for alarm in alarms.active()] == ["hall"]
     assert (alarms.raised, alarms.cleared, alarms.most_combinations) == (2, 1, 90)
     assert [str(news) for news in alarms.tell()] == [
         "00:01:00  attic  alarm, 6 hot and smoky pairs, smoke up to 0.70",

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.logical.query import Source
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
 
 

@@ -15,7 +15,7 @@ from joinfold.errors import QueryError
 from joinfold.inprocess import InProcess
 from joinfold.logical.query import LogicalQuery, Source
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
 from joinfold.reference import naive
 from tests.operators.runs import Data, answer, feed
@@ -62,7 +62,7 @@ class Combination:
     @property
     def text(self) -> str:
         shown = ", ".join(filter(None, (self.groups, AGGREGATES[self.aggregate])))
-        named = ", ".join(f"{part} AS o{place}" for place, part in enumerate(split(shown)))
+        named = ", ".join(f"{part} AS o{ordinal}" for ordinal, part in enumerate(split(shown)))
         windows = f"a {WINDOWS[0]}, b {WINDOWS[1]}"
         grouped = f" GROUP BY {self.groups}" if self.groups else ""
         return f"SELECT {named} FROM {windows} WHERE {PREDICATES[self.predicate]}{grouped}"

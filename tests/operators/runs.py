@@ -10,9 +10,9 @@ from joinfold.inprocess import InProcess
 from joinfold.logical.query import Source
 from joinfold.operators.codec import decode, encode
 from joinfold.operators.stages.bucket import Accepted, Bucket
-from joinfold.operators.stages.opening import open_bucket
+from joinfold.operators.stages.open_bucket import open_bucket
 from joinfold.physical.stored import Stored
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
 from joinfold.reference import naive
 from joinfold.reference.rows import from_arrow, to_arrow

@@ -72,7 +72,7 @@ def columns_for(name: str) -> list[str]:
 def calls(name: str, chance: random.Random) -> str:
     """Calls with arguments of one input, of the other and of both, with a FILTER and without."""
     parts = []
-    for place in range(3):
+    for ordinal in range(3):
         columns, arguments = columns_for(name), []
         for _ in AGGREGATES[name].arguments:
             alias, column = chance.choice("ab"), chance.choice(columns)
@@ -83,7 +83,7 @@ def calls(name: str, chance: random.Random) -> str:
                 own = "a.i < b.i"
             arguments.append(own)
         where = ("", " FILTER (WHERE a.v >= 0)", " FILTER (WHERE a.d < b.d OR b.b)")[chance.randrange(3)]
-        parts.append(f"{name.upper()}({', '.join(arguments)}){where} AS o{place}")
+        parts.append(f"{name.upper()}({', '.join(arguments)}){where} AS o{ordinal}")
     return ", ".join(parts)
 
 
@@ -297,7 +297,7 @@ def test_what_max_cannot_do_max_by_cannot_either() -> None:
 @pytest.mark.parametrize("by", ["a.s", "CONCAT(a.s, b.s)"])
 def test_pairs_that_fall_into_an_ever_smaller_gap(by: str, option: str) -> None:
     """Each word lies between the two before it, so the labels between neighbours are used up on the way."""
-    words = ["a" * (place + 1) + ("z" if place % 2 else "") for place in range(60)]
+    words = ["a" * (ordinal + 1) + ("z" if ordinal % 2 else "") for ordinal in range(60)]
     window = "[1 SECOND]" if "ARRIVAL" in option else "[100 MICROSECOND SLIDE 1 MICROSECOND]"
     text = f"SELECT MAX_BY(a.s, {by}) AS m, MIN_BY(a.s, {by}) AS l FROM a {window}, b {window} WHERE a.k = b.k {option}"
     batches: list[Data] = [

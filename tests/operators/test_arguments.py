@@ -19,9 +19,9 @@ def joined(select: str, where: str = "a.k = b.k") -> str:
     return f"SELECT {select} FROM a {WINDOW}, b {WINDOW} WHERE {where}"
 
 
-def columns_of(text: str, schema: str, place: int = 0) -> list[str]:
+def columns_of(text: str, schema: str, ordinal: int = 0) -> list[str]:
     """What Spark computes of an input for its aggregates."""
-    frame = plan_of(text, schema).frames[place]
+    frame = plan_of(text, schema).frames[ordinal]
     return [expression_text(column.expression) for column in frame.columns if column.role == "argument"]
 
 
@@ -194,7 +194,7 @@ def test_rows_that_enter_do_not_meet_rows_that_leave(method: str, select: str, v
 @pytest.mark.parametrize("method", ["", "OPTION (method = pc)"])
 def test_extremes_of_combinations_that_fall_into_an_ever_smaller_gap(emit: str, method: str) -> None:
     """Each word lies between the two before it, so the labels between neighbours are used up on the way."""
-    words = ["a" * (place + 1) + ("z" if place % 2 else "") for place in range(60)]
+    words = ["a" * (ordinal + 1) + ("z" if ordinal % 2 else "") for ordinal in range(60)]
     window = "[1 SECOND]" if emit else "[100 MICROSECOND SLIDE 1 MICROSECOND]"
     text = f"SELECT MAX(CONCAT(a.s, b.s)) AS m, MIN(CONCAT(a.s, b.s)) AS l FROM a {window}, b {window} WHERE a.k = b.k"
     batches: list[Data] = [

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joinfold.operators import batches as module
-from joinfold.physical.columns import CELL
+from joinfold.physical.column_names import CELL
 from joinfold.physical.stored import ArrivalsOf, BoundariesOf, EntriesOf, Inside, OrderOf, Stored, Waiting
 
 blobs = st.lists(st.tuples(st.integers(0, 2), st.lists(st.integers(-5, 5), max_size=6)), max_size=8)
@@ -15,21 +15,21 @@ blobs = st.lists(st.tuples(st.integers(0, 2), st.lists(st.integers(-5, 5), max_s
 def batches_of(cells_by_blob: list[tuple[int, list[int]]]) -> list[tuple[int, pa.RecordBatch]]:
     """Blobs of places; an entry is named by its blob and its place in it."""
     return [
-        (place, pa.RecordBatch.from_pydict({CELL: pa.array(cells, pa.int64()), "name": names}))
-        for number, (place, cells) in enumerate(cells_by_blob)
+        (ordinal, pa.RecordBatch.from_pydict({CELL: pa.array(cells, pa.int64()), "name": names}))
+        for number, (ordinal, cells) in enumerate(cells_by_blob)
         for names in [pa.array([f"{number}.{at}" for at in range(len(cells))], pa.string())]
     ]
 
 
 def named(batches: list[tuple[int, pa.RecordBatch]]) -> list[tuple[int, int, str]]:
-    return sorted((place, row[CELL], row["name"]) for place, batch in batches for row in batch.to_pylist())
+    return sorted((ordinal, row[CELL], row["name"]) for ordinal, batch in batches for row in batch.to_pylist())
 
 
 @given(blobs)
 def test_one_batch_for_each_input_in_the_order_of_cells(cells_by_blob: list[tuple[int, list[int]]]) -> None:
     batches = batches_of(cells_by_blob)
     ordered = module.by_cell(batches)
-    assert [place for place, _ in ordered] == list(dict.fromkeys(place for place, _ in batches))
+    assert [ordinal for ordinal, _ in ordered] == list(dict.fromkeys(ordinal for ordinal, _ in batches))
     for _, batch in ordered:
         cells = module.cells_of(batch).tolist()
         assert cells == sorted(cells)
@@ -41,7 +41,7 @@ def test_very_large_batches_are_not_put_together(monkeypatch: pytest.MonkeyPatch
     batches = batches_of([(0, [3, 1]), (1, [5]), (0, [2, 0]), (0, [4])])
     monkeypatch.setattr(module, "MOST_BYTES", batches[0][1].nbytes * 7 // 4)
     ordered = module.by_cell(batches)
-    assert [(place, module.cells_of(batch).tolist()) for place, batch in ordered] == [
+    assert [(ordinal, module.cells_of(batch).tolist()) for ordinal, batch in ordered] == [
         (0, [1, 3]),
         (1, [5]),
         (0, [0, 2, 4]),

@@ -12,7 +12,7 @@ from joinfold.dialect import bind, parse, read_schema
 from joinfold.inprocess import InProcess
 from joinfold.logical.query import LogicalQuery, Source
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
 from joinfold.reference import naive
 from joinfold.reference.streaming import stream
@@ -109,7 +109,7 @@ WINDOWS = ("[6 MICROSECOND SLIDE 2 MICROSECOND]", "[TUMBLE 3 MICROSECOND]", "[8 
 def dense(draws: random.Random) -> tuple[LogicalQuery, list[dict[str, list[dict[str, Any]]]]]:
     """A query over a tree of keys whose rows nearly all find partners, and three micro-batches for it."""
     aliases = "abcd"[: draws.choice((3, 3, 4))]
-    links = [(draws.choice(aliases[:place]), alias) for place, alias in enumerate(aliases) if place]
+    links = [(draws.choice(aliases[:ordinal]), alias) for ordinal, alias in enumerate(aliases) if ordinal]
     where = [f"{one}.{own} = {two}.{other}" for one, two in links for own, other in [draws.choice(KEYS)]]
     measures = [
         draws.choice(AGGREGATES).format(x=draws.choice(aliases), y=draws.choice(aliases))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from joinfold.inprocess import InProcess
 from joinfold.operators.codec import encode
 from joinfold.operators.stages.bucket import Accepted, Bucket
-from joinfold.physical.columns import COUNT
+from joinfold.physical.column_names import COUNT
 from joinfold.physical.stored import EntriesOf
 from joinfold.reference.streaming import stream
 from tests.operators.runs import Data, answer, feed, plan_of, restored

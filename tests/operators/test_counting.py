@@ -59,9 +59,9 @@ def counted(draws: random.Random) -> tuple[LogicalQuery, Batches]:
     draws.shuffle(windows)
     keys = [("k", "k"), ("k", "k"), ("k", "j")] if len(aliases) < 3 else [("k", "k"), ("j", "j")]
     where = []
-    for place, two in enumerate(aliases[1:]):
+    for ordinal, two in enumerate(aliases[1:]):
         own, other = draws.choice(keys)
-        where.append(f"{aliases[place]}.{own} = {two}.{other}")
+        where.append(f"{aliases[ordinal]}.{own} = {two}.{other}")
     where += [f"{draws.choice(aliases)}.v {draws.choice(('>', '<>'))} 0"] if draws.random() < 0.3 else []
     groups = [f"{alias}.s" for alias in aliases if draws.random() < 0.3]
     measures = [

@@ -23,7 +23,7 @@ SELECT = "SELECT COUNT(*) AS n, SUM(a.v) AS s, MAX(b.v) AS m"
 
 
 def at(*times: int, k: int = 1) -> list[dict[str, Any]]:
-    return [{"ts": ts, "k": k, "v": place} for place, ts in enumerate(times)]
+    return [{"ts": ts, "k": k, "v": ordinal} for ordinal, ts in enumerate(times)]
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_rows_at_every_microsecond_around_1970(left: str, right: str, emit: str)
     check(text, SCHEMA, data)
     batches: list[Data] = [{}, {}, {}]
     for name, rows in data.items():
-        for place, row in enumerate(sorted(rows, key=lambda row: row["ts"])):
-            batches[min(2, place // 9)].setdefault(name, []).append(row)
+        for ordinal, row in enumerate(sorted(rows, key=lambda row: row["ts"])):
+            batches[min(2, ordinal // 9)].setdefault(name, []).append(row)
     check_stream(text, SCHEMA, batches)
     check_stream(text, SCHEMA, batches[::-1], delay_us=4)
 
@@ -78,8 +78,8 @@ def test_streams_that_are_empty_late_or_over(make: Callable[[int], Data], start:
     assert len(found) < 40  # a gap costs one empty answer, however long it is
     halves: list[Data] = [{}, {}]
     for name, rows in data.items():
-        for place, row in enumerate(rows):
-            halves[2 * place // len(rows)].setdefault(name, []).append(row)
+        for ordinal, row in enumerate(rows):
+            halves[2 * ordinal // len(rows)].setdefault(name, []).append(row)
     text = text.replace("[2 HOUR SLIDE 2 HOUR]", "[2 HOUR SLIDE 1 DAY]")
     check_stream(text, SCHEMA, halves)
 

@@ -17,7 +17,7 @@ from joinfold.operators.identities import RowIds
 from joinfold.operators.stages.fold import Fold
 from joinfold.operators.values import identity_codes, in_utc, stable_hash
 from joinfold.physical.plan import Pipeline
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from tests.operators.runs import Data, answer, check, check_stream, feed, plan_of, tables_of
 
 WINDOW = "[20 MICROSECOND SLIDE 3 MICROSECOND]"
@@ -43,9 +43,9 @@ VALUES: dict[str, list[Any]] = {
 def data_of(type_: str) -> Data:
     def rows(values: list[Any]) -> list[dict[str, Any]]:
         found = []
-        for place, value in enumerate(values):
-            group = None if place % 3 == 0 else "x" * (place % 2)
-            found.append({"ts": place, "k": value, "v": place, "g": group})
+        for ordinal, value in enumerate(values):
+            group = None if ordinal % 3 == 0 else "x" * (ordinal % 2)
+            found.append({"ts": ordinal, "k": value, "v": ordinal, "g": group})
         return found
 
     return {"a": rows(VALUES[type_]), "b": rows(VALUES[type_][::-1] + VALUES[type_])}
@@ -85,7 +85,7 @@ def test_a_hash_is_the_same_in_every_batch(type_: str) -> None:
     plan = keyed(type_)
     columns = [frame_batch(plan.frames[0], tables_of(plan, data_of(type_))["a"]).column(plan.body.inputs[0].keys[0])]
     together = stable_hash(columns)
-    alone = [stable_hash([columns[0].slice(place, 1)])[0] for place in range(len(together))]
+    alone = [stable_hash([columns[0].slice(ordinal, 1)])[0] for ordinal in range(len(together))]
     assert together.tolist() == alone
     assert len(set(alone)) > 1
     if type_ in ("FLOAT", "DOUBLE"):

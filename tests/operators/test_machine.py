@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joinfold.inprocess import InProcess
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.reference import naive
 from joinfold.reference.streaming import stream
 from tests import refusals
@@ -89,7 +89,7 @@ def test_state_is_linear_in_the_rows_whatever_the_pairs(pairs: int) -> None:
         "SELECT COUNT(*) AS n, SUM(a.v * b.v) AS s FROM a [100 MICROSECOND SLIDE 10 MICROSECOND], "
         "b [100 MICROSECOND SLIDE 10 MICROSECOND] WHERE a.k = b.k"
     )
-    rows = [{"ts": place % 50, "k": 1, "v": place} for place in range(int(pairs**0.5))]
+    rows = [{"ts": ordinal % 50, "k": 1, "v": ordinal} for ordinal in range(int(pairs**0.5))]
     machine = InProcess(plan_of(text, "k INT, v BIGINT"))
     accepted = feed(machine, {"a": rows, "b": rows})
     answered = answer(machine, to_the_end=True)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from joinfold.errors import EvaluationError
 from joinfold.inprocess import InProcess
-from joinfold.operators.packing.entries import limbs_of
+from joinfold.operators.packing.rows_to_entries import limbs_of
 from joinfold.operators.stages.fold import Fold
 from joinfold.reference import naive
 from tests.operators.runs import answer, answered, check, feed, plan_of, rows, tuples
@@ -155,7 +155,7 @@ def test_a_spread_that_is_a_millionth_of_the_mean() -> None:
     values = [1e6 + step for step in (-1.0, 1.0, 0.5, -0.5, 2.0, -2.0, 0.0, 1.0, -1.5)]
     other = [-1e6 + step for step in (1.0, 0.25, -1.0, 0.5, 1.0, -2.0, 1.0, 0.0)]
     names = "VAR_POP(a.v) VAR_SAMP(a.v) STDDEV_POP(b.v) COVAR_SAMP(a.v,b.v) CORR(a.v,b.v) REGR_SLOPE(a.v,b.v)".split()
-    select = ", ".join(f"{name} AS o{place}" for place, name in enumerate(names))
+    select = ", ".join(f"{name} AS o{ordinal}" for ordinal, name in enumerate(names))
     check(joined(select), DOUBLES, {"a": rows(values, k=1), "b": rows(other, k=1)}, tolerance=1e-6)
 
 

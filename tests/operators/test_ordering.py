@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joinfold.operators.ordering import in_order, ranks
-from joinfold.physical.columns import CELL
+from joinfold.physical.column_names import CELL
 
 numbers = st.sampled_from([None, -math.inf, -1.5, -0.0, 0.0, 2.25, math.inf, math.nan])
 texts = st.sampled_from([None, "", "a", "A", "é", "aa"])
@@ -28,12 +28,12 @@ def key(own: tuple[int, float | None, str | None]) -> tuple[Any, ...]:
 @given(st.lists(row, max_size=12), st.booleans())
 def test_rows_are_in_the_order_of_python(rows: list[tuple[int, float | None, str | None]], as_table: bool) -> None:
     types = (pa.int64(), pa.float64(), pa.string())
-    columns = [pa.array([own[place] for own in rows], type_) for place, type_ in enumerate(types)]
+    columns = [pa.array([own[ordinal] for own in rows], type_) for ordinal, type_ in enumerate(types)]
     batch = pa.RecordBatch.from_arrays(columns, names=[CELL, *ORDER])
-    places = in_order(pa.Table.from_batches([batch.slice(0, 3), batch.slice(3)]) if as_table else batch, ORDER)
-    assert sorted(places.tolist()) == list(range(len(rows)))
-    assert [key(rows[place]) for place in places] == sorted(map(key, rows))
-    found = ranks(batch, ORDER, places)
+    ordinals = in_order(pa.Table.from_batches([batch.slice(0, 3), batch.slice(3)]) if as_table else batch, ORDER)
+    assert sorted(ordinals.tolist()) == list(range(len(rows)))
+    assert [key(rows[ordinal]) for ordinal in ordinals] == sorted(map(key, rows))
+    found = ranks(batch, ORDER, ordinals)
     for left in range(len(rows)):
         for right in range(len(rows)):
             assert (found[left] < found[right]) == (key(rows[left]) < key(rows[right]))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from joinfold.logical.query import LogicalQuery
-from joinfold.physical.timing import AsFound, ByWindowId, OnArrival, OnTrigger, Timing, full_rule, slide_rule
+from joinfold.physical.timing import AsFound, AtArrivals, AtTriggers, ByWindowId, Timing, full_rule, slide_rule
 from joinfold.planner.drafting.draft import timing_of
 from joinfold.window import Continuous, Grid, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
 from tests.physical.timings import EVERY_KIND, candidates_in_horizon, every, timing, timings
@@ -30,8 +30,8 @@ BESIDE_ROWS = [Sliding(6, 4), Continuous(15), Rows(4)]
             [Grid(0, 4), Grid(0, 6), Grid(0, 12)],
         ),
         (timing([Continuous(15), Landmark()], every(10)), [Grid(0, 5), Grid(0, 10)]),
-        (timing(ANY, OnTrigger()), [Grid(0, 1)] * 3),
-        (timing(ANY, OnArrival()), [Grid(0, 1)] * 3),
+        (timing(ANY, AtTriggers()), [Grid(0, 1)] * 3),
+        (timing(ANY, AtArrivals()), [Grid(0, 1)] * 3),
         (timing(ANY, AsFound()), [Grid(0, 1)] * 3),
         (timing([Sliding(6, 4, 1), Rows(4)], ByWindowId()), [Grid(1, 2), Grid(0, 1)]),
         (timing(BESIDE_ROWS), [Grid(0, 2), Grid(0, 1), Grid(0, 1)]),

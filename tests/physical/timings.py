@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.logical.query import LogicalQuery, Source
-from joinfold.physical.timing import AsFound, AtCandidates, EmissionRule, OnTrigger, Timing, full_rule, slide_rule
+from joinfold.physical.timing import AsFound, AtCandidates, AtTriggers, EmissionRule, Timing, full_rule, slide_rule
 from joinfold.timetext import duration_text
 from joinfold.window import Continuous, Grid, Landmark, Sliding, Window, common
 
@@ -65,7 +65,7 @@ def timings(draw: st.DrawFn) -> tuple[Timing, LogicalQuery]:
 def triggered(draw: st.DrawFn) -> tuple[Timing, LogicalQuery]:
     """Windows in time whose instants the watermark chooses."""
     windows: list[Window] = draw(any_windows)
-    return timing(windows, OnTrigger()), bound(windows, "EMIT ON TRIGGER")
+    return timing(windows, AtTriggers()), bound(windows, "EMIT ON TRIGGER")
 
 
 @st.composite

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from joinfold.planner.cost.estimates import Alternative, Decision, Estimate, StageEstimate
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.stream_statistics import Statistics, StreamStatistics
 
 KNOWN = (

@@ -15,7 +15,7 @@ from joinfold.planner.cost.estimating import Setting, estimate, fold_amounts
 from joinfold.planner.cost.weights import shipped_weights
 from joinfold.planner.cost.windows import flows_of, instants_per_second
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
 from joinfold.planner.stream_statistics import Statistics, StreamStatistics
 from tests import refusals
@@ -130,7 +130,7 @@ def drawn_statistics(draw: st.DataObject, plan: PlannedQuery) -> Statistics:
     return Statistics(tuple(draw.draw(streams_known(skew)) for _ in plan.frames), draw.draw(selectivities))
 
 
-def faster(statistics: Statistics, place: int, times: float) -> Statistics:
+def faster(statistics: Statistics, ordinal: int, times: float) -> Statistics:
     """With more rows of a stream."""
-    known = statistics.streams[place]
-    return statistics.with_stream(place, replace(known, rate=known.rate * times))
+    known = statistics.streams[ordinal]
+    return statistics.with_stream(ordinal, replace(known, rate=known.rate * times))

@@ -14,7 +14,7 @@ from joinfold.planner.cost.estimating import Setting
 from joinfold.planner.cost.weights import Weights
 from joinfold.planner.cost.windows import instants_per_second, stage_flows
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
 from joinfold.planner.search import fold_choices
 from joinfold.planner.stream_statistics import Statistics

@@ -17,7 +17,7 @@ from joinfold.physical.source import ViewOf
 from joinfold.physical.stage import FoldAtInstants, makes_view
 from joinfold.planner import chaining
 from joinfold.planner.chaining import Branch
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.types import INT
 
 ROOT = Path(__file__).parent.parent.parent
@@ -109,8 +109,8 @@ def test_shapes(session: jf.Session) -> None:
         texts.append(f"{shape}: {where}")
         text = f"SELECT COUNT(*) AS n FROM {', '.join(f'{name} [1 MINUTE]' for name in inputs)} WHERE {where}"
         whole = session.sql(text, jf.Plan(order=tuple(inputs))).plan
-        for place, root in enumerate(inputs):
-            tree = chaining.join_tree(whole.body, place)
+        for ordinal, root in enumerate(inputs):
+            tree = chaining.join_tree(whole.body, ordinal)
             if tree is None:
                 texts.append("  no join tree")
                 break
@@ -126,7 +126,7 @@ def test_shapes(session: jf.Session) -> None:
 def tree_text(plan: PlannedQuery, branch: Branch) -> str:
     """An input, and in parentheses what hangs below it."""
     below = ", ".join(tree_text(plan, lower) for lower in branch.branches)
-    return plan.query.streams[branch.place].alias + (f" ({below})" if below else "")
+    return plan.query.streams[branch.ordinal].alias + (f" ({below})" if below else "")
 
 
 def fold_texts(plan: PlannedQuery) -> Iterator[str]:
@@ -178,12 +178,12 @@ def all_trees(inputs: int, root: int) -> Iterator[dict[int, int]]:
     """Every way to hang inputs below others, up to the root."""
     for uppers in product(range(inputs), repeat=inputs):
         tree = dict(enumerate(uppers))
-        if tree[root] == root and all(root in path_of(tree, place) for place in range(inputs)):
+        if tree[root] == root and all(root in path_of(tree, ordinal) for ordinal in range(inputs)):
             yield tree
 
 
-def path_of(tree: dict[int, int], place: int) -> list[int]:
-    path = [place]
+def path_of(tree: dict[int, int], ordinal: int) -> list[int]:
+    path = [ordinal]
     while tree[path[-1]] not in path:
         path.append(tree[path[-1]])
     return path
@@ -191,11 +191,11 @@ def path_of(tree: dict[int, int], place: int) -> list[int]:
 
 def is_join_tree(classes: list[frozenset[int]], tree: dict[int, int]) -> bool:
     """Whether neighbours share a key, and the inputs of every class hang together: one of them is above all others."""
-    if any(place != upper and not classes[place] & classes[upper] for place, upper in tree.items()):
+    if any(ordinal != upper and not classes[ordinal] & classes[upper] for ordinal, upper in tree.items()):
         return False
     for key in frozenset().union(*classes):
-        own = [place for place, keys in enumerate(classes) if key in keys]
-        tops = [place for place in own if tree[place] == place or key not in classes[tree[place]]]
+        own = [ordinal for ordinal, keys in enumerate(classes) if key in keys]
+        tops = [ordinal for ordinal in own if tree[ordinal] == ordinal or key not in classes[tree[ordinal]]]
         if len(tops) != 1:
             return False
     return True

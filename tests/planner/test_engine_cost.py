@@ -35,8 +35,8 @@ def test_sets_of_two_inputs_by_hand() -> None:
             "slot multiplied": 2 * (12 * 1 + 4 * 3),
             "product": 2 * (12 * 1 + 4 * 3),
             "instant": 1,
-            "group noted": 3,
-            "column of a group noted": 3,
+            "group emitted": 3,
+            "column of a group emitted": 3,
         }
     )
 
@@ -175,7 +175,7 @@ def test_what_is_computed_of_both_is_computed_for_every_combination() -> None:
 def test_a_plain_join_finds_what_enters_and_notes_no_group() -> None:
     found = amounts(f"SELECT a.v, b.v AS w {JOINED}", *FOUND)
     assert found["hash probe"] == 8 + 6 and found["combination"] == pytest.approx(8 * 30 + 6 * 40)
-    assert found["group noted"] == found["combination added"] == 0
+    assert found["group emitted"] == found["combination added"] == 0
 
 
 def test_three_windows_are_probed_one_after_the_other() -> None:

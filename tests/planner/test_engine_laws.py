@@ -13,7 +13,7 @@ from joinfold.planner.cost.estimates import Estimate
 from joinfold.planner.cost.estimating import Setting, stages_of
 from joinfold.planner.cost.weights import Weights, shipped_weights
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
 from joinfold.planner.stream_statistics import Statistics, StreamStatistics
 from tests import refusals

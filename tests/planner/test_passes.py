@@ -3,7 +3,7 @@
 import pytest
 
 from joinfold.physical.choice import NO_CHOICE, usual_choice
-from joinfold.physical.columns import ORIGIN
+from joinfold.physical.column_names import ORIGIN
 from joinfold.physical.source import StreamRows, ViewOf
 from joinfold.physical.stage import LastRowsPerKey, Merge, NumberRows, Totals, is_replicated, makes_view
 from joinfold.planner.context import Context
@@ -13,7 +13,7 @@ from joinfold.planner.forcing import Plan
 from joinfold.planner.passes.follow_data import follow_data
 from joinfold.planner.passes.keep_last_rows import keep_last_rows
 from joinfold.planner.passes.number_rows import number_rows
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import PASSES, has_rival, plan_query
 from joinfold.planner.stream_statistics import Statistics
 from tests.planner.known import CONDITION, SETS, WINDOW, chain_of, query_of, unknown
@@ -133,7 +133,7 @@ def test_without_statistics_nothing_is_decided() -> None:
 
 def test_without_a_key_one_input_goes_to_every_bucket() -> None:
     stage = draft(query_of(f"SELECT COUNT(*) AS n FROM a {WINDOW}, b {WINDOW} WHERE a.x < b.x")).answering
-    assert [is_replicated(stage, place) for place in range(2)] == [False, True]
+    assert [is_replicated(stage, ordinal) for ordinal in range(2)] == [False, True]
 
 
 # --- follow_data --------------------------------------------------------------------------------------------------

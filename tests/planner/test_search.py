@@ -18,7 +18,7 @@ from joinfold.planner.cost.windows import flows_of, instants_per_second
 from joinfold.planner.deciding import ALIKE, BY_FAR
 from joinfold.planner.drafting.draft import draft
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
 from joinfold.planner.search import choice_title, fold_choices
 from joinfold.planner.stream_statistics import Statistics
@@ -82,11 +82,11 @@ def test_equal_keys_alone_are_joined_by_sets() -> None:
 @pytest.mark.parametrize("inputs", [3, 4])
 @pytest.mark.parametrize("fastest", ["first", "last"])
 def test_the_fastest_of_the_ends_of_a_chain_is_joined_last(inputs: int, fastest: str) -> None:
-    place = 0 if fastest == "first" else inputs - 1
-    streams = [stream(1e5 if own == place else 1e3, keys=1e5) for own in range(inputs)]
+    ordinal = 0 if fastest == "first" else inputs - 1
+    streams = [stream(1e5 if own == ordinal else 1e3, keys=1e5) for own in range(inputs)]
     plan = planned(chain_of(inputs, window=LONG), *streams)
-    assert plan.root == NAMES[place]
-    assert [spec.source for spec in plan.body.inputs].count(StreamRows(place)) == 1
+    assert plan.root == NAMES[ordinal]
+    assert [spec.source for spec in plan.body.inputs].count(StreamRows(ordinal)) == 1
 
 
 def test_one_fold_takes_the_place_of_a_chain_only_if_it_is_cheaper_by_far() -> None:
@@ -228,7 +228,7 @@ def with_cost(monkeypatch: pytest.MonkeyPatch, cost: Callable[[FoldChoice], floa
 def test_few_plans_are_looked_at(inputs: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """For two and three inputs all methods and sets, each with every structure; for more, no more than a few of 2ⁿ."""
     text = common_key(inputs) + " AND a.v <> b.v"
-    streams = tuple(stream(10.0**place, 10, entries=10.0 ** (place + 2)) for place in range(inputs))
+    streams = tuple(stream(10.0**ordinal, 10, entries=10.0 ** (ordinal + 2)) for ordinal in range(inputs))
     counted: list[int] = []
 
     def count(*asked: object) -> float:
@@ -246,7 +246,9 @@ def test_two_inputs_have_every_method_and_set_and_each_window_its_cheapest_struc
 ) -> None:
     prices = {("list", 0): 1.0, ("hash", 0): 3.0, ("btree", 0): 2.0, ("ttree", 0): 4.0}
     prices |= {("list", 1): 4.0, ("hash", 1): 3.0, ("btree", 1): 2.0, ("ttree", 1): 1.0}
-    with_cost(monkeypatch, lambda own: sum(prices[index.structure, place] for place, index in enumerate(own.indexes)))
+    with_cost(
+        monkeypatch, lambda own: sum(prices[index.structure, ordinal] for ordinal, index in enumerate(own.indexes))
+    )
     found = choices_of(CONDITION, Statistics((stream(1), stream(1))))
     cheapest = [choice for seconds, choice in found if seconds == 2.0]
     assert {(own.method, own.early) for own in cheapest} == {
@@ -283,7 +285,7 @@ def best_of_five(monkeypatch: pytest.MonkeyPatch, cost: Callable[[frozenset[int]
 @given(prices=st.lists(st.floats(-1, 1), min_size=5, max_size=5))
 def test_inputs_that_do_not_depend_on_each_other_are_decided_as_by_looking_at_all(prices: list[float]) -> None:
     def cost(early: frozenset[int]) -> float:
-        return 10 + sum(prices[place] for place in sorted(early))
+        return 10 + sum(prices[ordinal] for ordinal in sorted(early))
 
     with pytest.MonkeyPatch.context() as patch:
         assert best_of_five(patch, cost) == pytest.approx(min(map(cost, SETS_OF_FIVE)))

@@ -11,7 +11,7 @@ import pytest
 from joinfold.planner.cost.engine import OPERATIONS
 from joinfold.planner.cost.weights import FILE, Weights, cache_directory, shipped_weights, usual_weights
 
-OWN = Weights({name: (place + 1) * 1e-9 for place, name in enumerate(OPERATIONS)}, "calibrated")
+OWN = Weights({name: (ordinal + 1) * 1e-9 for ordinal, name in enumerate(OPERATIONS)}, "calibrated")
 
 
 @pytest.fixture(autouse=True)

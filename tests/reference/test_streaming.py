@@ -10,7 +10,7 @@ from tests.strategies import Case, assert_same_answers, cases
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.logical.query import OnArrival, OnTrigger, OnWindowId, Source
 from joinfold.reference import naive
-from joinfold.reference.streaming import Run, stream
+from joinfold.reference.streaming import StreamingRun, stream
 from joinfold.window import Continuous, Landmark, Sliding
 
 Batch = dict[str, list[dict[str, Any]]]
@@ -99,7 +99,7 @@ CATALOG = {
 }
 
 
-def run(text: str, *batches: Batch) -> Run:
+def run(text: str, *batches: Batch) -> StreamingRun:
     return stream(bind(parse(text), CATALOG), batches)
 
 

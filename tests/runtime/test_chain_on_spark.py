@@ -15,7 +15,7 @@ from tests.strategies import assert_same_answers
 import joinfold as jf
 from joinfold.dialect import read_schema
 from joinfold.operators.state.bucket_state import BucketState
-from joinfold.physical.timing import OnTrigger
+from joinfold.physical.timing import AtTriggers
 from joinfold.reference import naive
 from joinfold.reference.rows import Row, to_arrow
 from joinfold.reference.streaming import stream
@@ -147,7 +147,7 @@ def test_bounded_data(spark: Any, batches: list[Data], name: str) -> None:
     data = {stream: [row for batch in batches for row in batch[stream]] for stream in "abcd"}
     query = SHAPES[name].query_over(bounded(spark, data))
     expected = naive.answers(query.logical, data)
-    assert len(expected) > 3 or isinstance(query.plan.timing.rule, OnTrigger)
+    assert len(expected) > 3 or isinstance(query.plan.timing.rule, AtTriggers)
     assert_same_answers(expected, rows_of(query.collect()))
 
 
@@ -173,12 +173,12 @@ def forgetful() -> type[StageProcessor]:
     """Buckets are made anew in every micro-batch. Workers get the class itself, since they could not import it."""
 
     class Forgetful(StageProcessor):
-        def _warm(self, label: int, state: BucketState) -> WarmBucket:
-            name = f"{self.run}-{label}"
+        def _warm(self, shuffle_key: int, state: BucketState) -> WarmBucket:
+            name = f"{self.run}-{shuffle_key}"
             streaming._warm.here.pop(name, None)
             if streaming._warm.folder is not None:
                 (streaming._warm.folder / name).unlink(missing_ok=True)
-            return super()._warm(label, state)
+            return super()._warm(shuffle_key, state)
 
     return Forgetful
 

@@ -23,7 +23,7 @@ from joinfold.logical.query import Source
 from joinfold.reference import naive
 from joinfold.reference.rows import from_arrow, to_arrow
 from joinfold.reference.streaming import stream
-from joinfold.runtime.labels import murmur3_of_int, spread_labels
+from joinfold.runtime.shuffle_keys import murmur3_of_int, spread_shuffle_keys
 from joinfold.timetext import duration_text
 
 pytestmark = pytest.mark.spark
@@ -156,7 +156,9 @@ def test_labels_are_where_spark_puts_them(spark: Any) -> None:
     hashed = spark.range(50).selectExpr("hash(CAST(id AS INT)) AS h").toArrow().column("h").to_pylist()
     assert [murmur3_of_int(value) for value in range(50)] == hashed
     for partitions in (1, 2, 5):
-        assert [murmur3_of_int(label) % partitions for label in spread_labels(partitions)] == list(range(partitions))
+        assert [murmur3_of_int(shuffle_key) % partitions for shuffle_key in spread_shuffle_keys(partitions)] == list(
+            range(partitions)
+        )
 
 
 def test_combinations_read_timestamps_in_the_zone_of_the_session(spark: Any) -> None:

@@ -13,7 +13,7 @@ import joinfold as jf
 from joinfold.dialect import read_schema
 from joinfold.inprocess.frames import frame_batch
 from joinfold.operators.codec import decode
-from joinfold.operators.packing.glimpse import LOOKED_EVERY
+from joinfold.operators.packing.sample_statistics import LOOKED_EVERY
 from joinfold.reference.rows import Row, from_arrow, to_arrow
 from joinfold.reference.streaming import stream
 from joinfold.runtime.frames import Part, Projection, pack_stage
@@ -49,8 +49,8 @@ def test_of_the_batches_of_a_task_the_first_with_rows_is_looked_at_and_others_no
     part = Part(0, tuple((name, name) for name in batches[0].schema.names))
     packed = pack_stage(plan.pipeline, (part,), (0,))([batches[0].slice(0, 0), *batches])
     facts = [decode(blob)[1] for blobs in packed for blob in blobs.column("blob").to_pylist()]
-    glimpses = [own["glimpse"] for own in facts if "glimpse" in own]
-    assert [glimpse is not None for glimpse in glimpses] == 2 * [True, *[False] * (LOOKED_EVERY - 1)]
+    samples = [own["sample"] for own in facts if "sample" in own]
+    assert [sample is not None for sample in samples] == 2 * [True, *[False] * (LOOKED_EVERY - 1)]
 
 
 def test_each_input_gets_its_own_columns_under_their_names() -> None:

@@ -18,7 +18,7 @@ import joinfold as jf
 from joinfold.dialect import read_schema
 from joinfold.operators.stages.last_rows import LastRows
 from joinfold.operators.stages.number_rows import RowNumbers
-from joinfold.operators.stages.opening import open_bucket
+from joinfold.operators.stages.open_bucket import open_bucket
 from joinfold.reference import naive
 from joinfold.reference.rows import Row, to_arrow
 from joinfold.reference.streaming import stream

@@ -17,7 +17,7 @@ from joinfold.logical.query import OnTrigger
 from joinfold.operators.codec import encode
 from joinfold.physical.stored import Stored
 from joinfold.planner.cost.estimates import Estimate, StageEstimate
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.reference import naive
 from joinfold.statistics import analysis
 from joinfold.statistics.analysis import Analysis, Comparison, StoredEntries, analyze

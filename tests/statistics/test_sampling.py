@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from joinfold import Session
 from joinfold.inprocess.frames import frame_batch
-from joinfold.operators.packing.entries import aggregate
 from joinfold.operators.packing.rows import timed_rows
+from joinfold.operators.packing.rows_to_entries import aggregate
 from joinfold.planner.stream_statistics import Statistics, StreamStatistics
 from joinfold.statistics.sampling import MOST_ROWS, sampled_statistics
 from tests.operators.runs import plan_of, tables_of

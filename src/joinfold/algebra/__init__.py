@@ -21,14 +21,14 @@ is "absent". Which of the two an aggregate lives in follows from its components,
     array([1.25])
 """
 
-from joinfold.algebra.aggregates import AGGREGATES, ALIASES, Aggregate
+from joinfold.algebra.aggregates import AGGREGATES, ALIASES, AggregateFunction
 from joinfold.algebra.components import BitCounts, Component, Extremum, Moment, Summed, TruthCount
 from joinfold.algebra.monomial import Argument, Monomial
 
 __all__ = [
     "AGGREGATES",
     "ALIASES",
-    "Aggregate",
+    "AggregateFunction",
     "Argument",
     "BitCounts",
     "Component",

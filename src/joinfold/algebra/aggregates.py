@@ -18,7 +18,7 @@ ArgumentTypes: TypeAlias = tuple[DataType, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class AggregateSignature:
     """Which types an aggregate's arguments may have, each by itself, and what it makes of them.
 
     ``noun`` says in a message what arguments are taken, if not anything.
@@ -30,7 +30,7 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate:
+class AggregateFunction:
     """An aggregate function.
 
     ``arguments`` are their names as documented, and ``arities`` how many of them it may be given. A sum has its
@@ -44,7 +44,7 @@ class Aggregate:
 
     name: str
     arguments: tuple[str, ...]
-    signature: Signature = field(repr=False)
+    signature: AggregateSignature = field(repr=False)
     components: tuple[Component, ...]
     finisher: Finisher | None = field(default=None, repr=False)
     fewest: int = 1
@@ -149,14 +149,14 @@ def _first_type(arguments: ArgumentTypes) -> DataType:
     return arguments[0]
 
 
-_COUNTS = Signature(_any_type, _bigint)
-_PAIRS = Signature(_is_numeric, _bigint, "numbers")
-_SUMS = Signature(_is_numeric, _sum_type, "numbers")
-_AVERAGES = Signature(_is_numeric, _average_type, "numbers")
-_STATISTICS = Signature(_is_numeric, _double, "numbers")
-_EXTREMES = Signature(_is_ordered, _first_type, "values that have an order")
-_TRUTHS = Signature(_is_boolean, _first_type, "conditions")
-_BITS = Signature(_is_integer, _first_type, "integers")
+_COUNTS = AggregateSignature(_any_type, _bigint)
+_PAIRS = AggregateSignature(_is_numeric, _bigint, "numbers")
+_SUMS = AggregateSignature(_is_numeric, _sum_type, "numbers")
+_AVERAGES = AggregateSignature(_is_numeric, _average_type, "numbers")
+_STATISTICS = AggregateSignature(_is_numeric, _double, "numbers")
+_EXTREMES = AggregateSignature(_is_ordered, _first_type, "values that have an order")
+_TRUTHS = AggregateSignature(_is_boolean, _first_type, "conditions")
+_BITS = AggregateSignature(_is_integer, _first_type, "integers")
 
 
 # --- components ---------------------------------------------------------------------------------------------------
@@ -181,27 +181,27 @@ _SMALLEST, _LARGEST = (Extremum(largest=False),), (Extremum(largest=True),)
 _SMALLEST_BY, _LARGEST_BY = (Extremum(largest=False, by=True),), (Extremum(largest=True, by=True),)
 
 
-def _statistic(name: str, moments: tuple[Moment, ...], finisher: Finisher, fewest: int = 1) -> Aggregate:
+def _statistic(name: str, moments: tuple[Moment, ...], finisher: Finisher, fewest: int = 1) -> AggregateFunction:
     """A statistic of numbers: double-doubles whatever the type, NaN as soon as a number is not finite."""
     arguments = ("y", "x")[-len(moments[0].exponents) :]
-    return Aggregate(name, arguments, _STATISTICS, moments, finisher, fewest, is_exact=False, is_linear=False)
+    return AggregateFunction(name, arguments, _STATISTICS, moments, finisher, fewest, is_exact=False, is_linear=False)
 
 
-AGGREGATES: dict[str, Aggregate] = {
+AGGREGATES: dict[str, AggregateFunction] = {
     aggregate.name: aggregate
     for aggregate in (
-        Aggregate("count", ("x",), _COUNTS, _ROWS, finishers.count, fewest=0, counts_rows=True),
-        Aggregate("sum", ("x",), _SUMS, _TOTAL, finishers.total),
-        Aggregate("avg", ("x",), _AVERAGES, _TOTAL, finishers.average),
-        Aggregate("min", ("x",), _EXTREMES, _SMALLEST),
-        Aggregate("max", ("x",), _EXTREMES, _LARGEST),
-        Aggregate("min_by", ("x", "y"), _EXTREMES, _SMALLEST_BY),
-        Aggregate("max_by", ("x", "y"), _EXTREMES, _LARGEST_BY),
-        Aggregate("bool_and", ("x",), _TRUTHS, _TRUE, finishers.in_all),
-        Aggregate("bool_or", ("x",), _TRUTHS, _TRUE, finishers.in_any),
-        Aggregate("bit_and", ("x",), _BITS, _SET, finishers.bits_in_all),
-        Aggregate("bit_or", ("x",), _BITS, _SET, finishers.bits_in_any),
-        Aggregate("bit_xor", ("x",), _BITS, _SET, finishers.bits_in_odd),
+        AggregateFunction("count", ("x",), _COUNTS, _ROWS, finishers.count, fewest=0, counts_rows=True),
+        AggregateFunction("sum", ("x",), _SUMS, _TOTAL, finishers.total),
+        AggregateFunction("avg", ("x",), _AVERAGES, _TOTAL, finishers.average),
+        AggregateFunction("min", ("x",), _EXTREMES, _SMALLEST),
+        AggregateFunction("max", ("x",), _EXTREMES, _LARGEST),
+        AggregateFunction("min_by", ("x", "y"), _EXTREMES, _SMALLEST_BY),
+        AggregateFunction("max_by", ("x", "y"), _EXTREMES, _LARGEST_BY),
+        AggregateFunction("bool_and", ("x",), _TRUTHS, _TRUE, finishers.in_all),
+        AggregateFunction("bool_or", ("x",), _TRUTHS, _TRUE, finishers.in_any),
+        AggregateFunction("bit_and", ("x",), _BITS, _SET, finishers.bits_in_all),
+        AggregateFunction("bit_or", ("x",), _BITS, _SET, finishers.bits_in_any),
+        AggregateFunction("bit_xor", ("x",), _BITS, _SET, finishers.bits_in_odd),
         _statistic("var_pop", _SPREAD, finishers.variance_population),
         _statistic("var_samp", _SPREAD, finishers.variance_sample, fewest=2),
         _statistic("stddev_pop", _SPREAD, finishers.deviation_population),
@@ -211,7 +211,7 @@ AGGREGATES: dict[str, Aggregate] = {
         _statistic("covar_pop", _JOINT, finishers.covariance_population),
         _statistic("covar_samp", _JOINT, finishers.covariance_sample, fewest=2),
         _statistic("corr", _ELLIPSE, finishers.correlation),
-        Aggregate("regr_count", ("y", "x"), _PAIRS, _PAIRED, finishers.count, fewest=0),
+        AggregateFunction("regr_count", ("y", "x"), _PAIRS, _PAIRED, finishers.count, fewest=0),
         _statistic("regr_r2", _ELLIPSE, finishers.determination),
         _statistic("regr_slope", _LINE, finishers.regression_slope),
         _statistic("regr_intercept", _LINE, finishers.regression_intercept),

@@ -17,7 +17,7 @@ from joinfold.planner.cost.engine import OPERATIONS, Amounts
 from joinfold.planner.cost.estimating import Setting, stages_of
 from joinfold.planner.cost.weights import Weights, shipped_weights
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
 from joinfold.runtime.baselines import crossing_seconds
 

@@ -17,7 +17,7 @@ from joinfold.benchmark.environment import Say
 from joinfold.errors import QueryError
 from joinfold.inprocess import InProcess
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.session import Session
 from joinfold.workloads.arrival import SECOND_US, START_US
 

@@ -19,7 +19,7 @@ from joinfold.planner.cost.estimates import Estimate
 from joinfold.planner.cost.estimating import Setting, estimate
 from joinfold.planner.cost.weights import Weights
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.stream_statistics import Statistics
 from joinfold.query import Query
 from joinfold.session import Session

@@ -38,7 +38,7 @@ Key: TypeAlias = tuple[str, str]  # the alias of an input and the name of its co
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class EvaluatedRows:
     """The rows that an expression is evaluated on: all those of the columns, or the chosen ones."""
 
     columns: Mapping[Key, pa.Array]
@@ -55,7 +55,7 @@ class Frame:
             self.read[key] = from_arrow(self.columns[key], node.type)
         return self.read[key] if self.chosen is None else self.read[key].take(self.chosen)
 
-    def select(self, rows: Rows) -> "Frame":
+    def select(self, rows: Rows) -> "EvaluatedRows":
         """The frame at these of its rows, given in ascending order."""
         if len(rows) == self.rows:
             return self
@@ -86,11 +86,11 @@ def is_true(condition: Expression, columns: Mapping[Key, pa.Array], rows: int, z
     return _holds(_value(condition, _frame(columns, rows, zone, wide=False)))
 
 
-def _frame(columns: Mapping[Key, pa.Array], rows: int, zone: tzinfo | str, wide: bool) -> Frame:
-    return Frame(columns, rows, ZoneInfo(zone) if isinstance(zone, str) else zone, wide)
+def _frame(columns: Mapping[Key, pa.Array], rows: int, zone: tzinfo | str, wide: bool) -> EvaluatedRows:
+    return EvaluatedRows(columns, rows, ZoneInfo(zone) if isinstance(zone, str) else zone, wide)
 
 
-def _value(expression: Expression, frame: Frame) -> Vector:
+def _value(expression: Expression, frame: EvaluatedRows) -> Vector:
     if frame.rows == 0:
         return nothing(expression.type, 0)
     match expression:
@@ -110,7 +110,7 @@ def _value(expression: Expression, frame: Frame) -> Vector:
             raise AssertionError("groups and aggregates have a value per group, not per row")
 
 
-def _call(call: Call, frame: Frame) -> Vector:
+def _call(call: Call, frame: EvaluatedRows) -> Vector:
     signature = call.signature
     arguments = tuple(
         convert(_value(argument, frame), argument.type, operand, frame.rows)
@@ -127,7 +127,7 @@ def _holds(vector: Vector) -> Flags:
     return flags
 
 
-def _case(case: Case, frame: Frame) -> Vector:
+def _case(case: Case, frame: EvaluatedRows) -> Vector:
     """Each branch on the rows that no branch before it has taken."""
     parts, remaining = [], np.arange(frame.rows)
     for when, then in case.branches:
@@ -141,7 +141,7 @@ def _case(case: Case, frame: Frame) -> Vector:
     return merge(vectors, case.type, frame.rows)
 
 
-def _coalesce(call: Call, frame: Frame) -> Vector:
+def _coalesce(call: Call, frame: EvaluatedRows) -> Vector:
     """Each argument on the rows where those before it are NULL."""
     parts, remaining = [], np.arange(frame.rows)
     for argument in call.arguments:
@@ -156,13 +156,13 @@ def _coalesce(call: Call, frame: Frame) -> Vector:
     return merge(parts, call.type, frame.rows)
 
 
-def _connective(decisive: bool) -> Callable[[Call, Frame], Vector]:
+def _connective(decisive: bool) -> Callable[[Call, EvaluatedRows], Vector]:
     """AND, which one False decides, or OR, which one True does: each argument on the rows that are not decided.
 
     What is left undecided is NULL where an argument was.
     """
 
-    def compute(call: Call, frame: Frame) -> Vector:
+    def compute(call: Call, frame: EvaluatedRows) -> Vector:
         decided, unknown = np.zeros(frame.rows, np.bool_), np.zeros(frame.rows, np.bool_)
         remaining = np.arange(frame.rows)
         for argument in call.arguments:
@@ -179,7 +179,7 @@ def _connective(decisive: bool) -> Callable[[Call, Frame], Vector]:
     return compute
 
 
-LAZY: dict[str, Callable[[Call, Frame], Vector]] = {
+LAZY: dict[str, Callable[[Call, EvaluatedRows], Vector]] = {
     "and": _connective(decisive=False),
     "or": _connective(decisive=True),
     "coalesce": _coalesce,

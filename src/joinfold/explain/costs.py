@@ -13,7 +13,7 @@ from joinfold.explain.physical_tree import plan_tree
 from joinfold.explain.tables import Table
 from joinfold.logical.query import Input
 from joinfold.planner.cost.estimates import Alternative, Decision, Estimate, StageEstimate, StageKind
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 
 MOST_SHOWN = 12
 

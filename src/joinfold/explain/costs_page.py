@@ -5,7 +5,7 @@ from html import escape
 
 from joinfold.explain.costs import alternatives_table, cost_tree_text, reason_text, statistics_table
 from joinfold.explain.costs_chart import alternatives_svg
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 
 _STYLE = """
 :root { color-scheme: light dark; --text: #1e293b; --quiet: #64748b; --page: #ffffff; --panel: #f1f5f9;

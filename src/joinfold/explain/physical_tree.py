@@ -10,7 +10,7 @@ from joinfold.logical.sql import expression_text, input_text
 from joinfold.physical.choice import FoldChoice
 from joinfold.physical.payload import InputSpec
 from joinfold.physical.plan import Attachment, Frame, FrameColumn, PhysicalPlan
-from joinfold.physical.probing import steps_from
+from joinfold.physical.probe_order import steps_from
 from joinfold.physical.source import ConstantRow, StreamRows, ViewOf
 from joinfold.physical.stage import (
     Body,
@@ -34,12 +34,12 @@ from joinfold.window import RangeByRows, Rows
 Note: TypeAlias = Callable[[StageKind, int], str]
 
 
-def nothing_noted(kind: StageKind, number: int) -> str:
+def no_note(kind: StageKind, number: int) -> str:
     """The note of a stage of which nothing is said."""
     return ""
 
 
-def plan_tree(plan: PhysicalPlan, note: Note = nothing_noted) -> Tree:
+def plan_tree(plan: PhysicalPlan, note: Note = no_note) -> Tree:
     """SELECT over HAVING over MERGE over FOLD over the PACK of each input; ``note`` ends the line of a stage."""
     query, last = plan.query, len(plan.stages) - 1
     tree = Tree(_merge_text(plan) + note("MERGE", last), (_stage_tree(plan, last, note),))
@@ -85,7 +85,7 @@ def _stage_tree(plan: PhysicalPlan, number: int, note: Note) -> Tree:
 def _joining_tree(plan: PhysicalPlan, stage: JoiningStage, number: int, note: Note) -> Tree:
     query, body = plan.query, stage.body
     keys = ", ".join(_equality(plan.keys[number]) for number in sorted(body.bucket_classes))
-    replicated = [name for place, name in enumerate(_names(plan, body)) if is_replicated(stage, place)]
+    replicated = [name for ordinal, name in enumerate(_names(plan, body)) if is_replicated(stage, ordinal)]
     title = f"FOLD per bucket of the join key {keys}" if keys else "FOLD in one bucket"
     if not keys and is_distributed(stage):
         title = f"FOLD per bucket of the values of {query.streams[0].alias}"
@@ -128,8 +128,8 @@ def _number_rows_tree(plan: PhysicalPlan, stage: NumberRows, number: int, note: 
     for stream in stage.streams:
         window = plan.timing.windows[stream]
         assert isinstance(window, Rows | RangeByRows)
-        trees.append(Tree(f"order of {plan.timing.names[stream]}: a cut every {_counted(window.block, 'row')}"))
-    title = "NUMBER rows in the order of their stream; every bucket gets the cuts"
+        trees.append(Tree(f"order of {plan.timing.names[stream]}: a row boundary every {_counted(window.block, 'row')}"))
+    title = "NUMBER rows in the order of their stream; every bucket gets the row boundaries"
     return Tree(title + note("FOLD", number), tuple(trees))
 
 
@@ -206,14 +206,14 @@ def _window_trees(plan: PhysicalPlan, stage: JoiningStage, choice: FoldChoice) -
         return [Tree("windows: a hashed aggregation set of each input, multiplied as keys are found")]
     if choice.windows == "sums":
         (join,) = body.combining.ranges
-        value, bounds = names[join.value_place], names[join.bound_place]
+        value, bounds = names[join.value_input], names[join.bound_input]
         return [Tree(f"windows: sums in the order of values of {value} and of bounds of {bounds}, range by range")]
     windows = []
-    for place, name in enumerate(names):
-        kept = "entries aggregated" if place in choice.early and not is_plain(stage) else "entries kept apart"
-        kept = "the last row of each group" if place in body.views else kept
-        windows.append(Tree(f"window of {name}: {choice.indexes[place]}, {kept}"))
-    return [*windows, *(_probe_tree(body, choice, names, place) for place in range(len(names)) if len(names) > 1)]
+    for ordinal, name in enumerate(names):
+        kept = "entries aggregated" if ordinal in choice.early and not is_plain(stage) else "entries kept apart"
+        kept = "the last row of each group" if ordinal in body.views else kept
+        windows.append(Tree(f"window of {name}: {choice.indexes[ordinal]}, {kept}"))
+    return [*windows, *(_probe_tree(body, choice, names, ordinal) for ordinal in range(len(names)) if len(names) > 1)]
 
 
 def _probe_tree(body: Body, choice: FoldChoice, names: list[str], first: int) -> Tree:
@@ -224,7 +224,7 @@ def _probe_tree(body: Body, choice: FoldChoice, names: list[str], first: int) ->
         checks = len(step.conditions) + max(0, len(step.checked) - 1)
         by = f" by {' and '.join(found)}" if found else ", all"
         by += f", then {_counted(checks, 'condition')}" if checks else ""
-        steps.append(names[step.place] + by)
+        steps.append(names[step.ordinal] + by)
     return Tree(f"an entry of {names[first]} probes {'; '.join(steps)}")
 
 

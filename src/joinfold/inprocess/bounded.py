@@ -20,7 +20,7 @@ from joinfold.inprocess.driver import InProcess, Measures
 from joinfold.inprocess.rows import Arrival, Rows, kind_of, times_of
 from joinfold.logical.query import LogicalQuery, Source
 from joinfold.physical.plan import PhysicalPlan
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
 
 LAST = np.iinfo(np.int64).max

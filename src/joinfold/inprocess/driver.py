@@ -17,15 +17,15 @@ import pyarrow as pa
 from joinfold.arrow import arrow_schema
 from joinfold.errors import UsageError
 from joinfold.inprocess.frames import frame_batch
-from joinfold.inprocess.relations import Side, attached_sides
+from joinfold.inprocess.relations import AliasedRows, attached_sides
 from joinfold.inprocess.rows import Arrival, Rows
 from joinfold.inprocess.selecting import answer_table
 from joinfold.operators.packing.routing import Addressed, pack, pass_on
 from joinfold.operators.stages.bucket import Accepted, Bucket
 from joinfold.operators.stages.merge import finished
-from joinfold.operators.stages.opening import open_bucket
+from joinfold.operators.stages.open_bucket import open_bucket
 from joinfold.planner.adapting import Change
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.stream_statistics import Statistics
 
 
@@ -58,18 +58,18 @@ class InProcess:
             raise UsageError(f"a query cannot run on {buckets} buckets", "give a number from 1 on.")
         self.plan = plan
         self.by_row = by_row
-        self.labels = tuple(range(buckets if plan.pipeline.is_distributed else 1))
+        self.shuffle_keys = tuple(range(buckets if plan.pipeline.is_distributed else 1))
         self.buckets: list[Bucket] = [  # those of the first stage, then those of the next
             open_bucket(stage, plan.timing, number, choice)
             for stage, choice in zip(plan.stages, plan.choices, strict=True)
-            for number in self.labels
+            for number in self.shuffle_keys
         ]
         self.compared: dict[int, Statistics | None] = {}
         self.measures = Measures()
         self.changes: list[Change] = []
         self._batches = 0
         self._tables: dict[str, Rows] = {}
-        self._sides: dict[int, tuple[Side, ...]] = {}
+        self._sides: dict[int, tuple[AliasedRows, ...]] = {}
 
     @property
     def late(self) -> dict[str, int]:
@@ -95,8 +95,8 @@ class InProcess:
             rows = data.get(frame.input.source.name)
             if rows is not None and rows.num_rows:
                 batch = frame_batch(frame, rows, self._sides_of(stream), arrival)
-                for stage, label, blob in self._packed(stream, batch):
-                    blobs[stage * len(self.labels) + label].append(blob)
+                for stage, shuffle_key, blob in self._packed(stream, batch):
+                    blobs[stage * len(self.shuffle_keys) + shuffle_key].append(blob)
         names = {frame.input.source.name for frame in self.plan.frames} & data.keys()
         self.measures.rows += sum(data[name].num_rows for name in names)
         start = process_time()
@@ -111,7 +111,7 @@ class InProcess:
         start = process_time()
         if to_the_end:
             self._make_views(to_the_end)
-        emitted = [bucket.answer(to_the_end) for bucket in self.buckets[-len(self.labels) :]]
+        emitted = [bucket.answer(to_the_end) for bucket in self.buckets[-len(self.shuffle_keys) :]]
         if not to_the_end:
             self._follow()
         self.measures.fold_seconds += process_time() - start
@@ -126,7 +126,7 @@ class InProcess:
             if self._tables.setdefault(name, data[name]) is not data[name] and data[name].num_rows:
                 raise UsageError(f"relation '{name}' is there already, and more rows of it come", "give it once.")
 
-    def _sides_of(self, stream: int) -> tuple[Side, ...]:
+    def _sides_of(self, stream: int) -> tuple[AliasedRows, ...]:
         """What is attached to an input, made when its first rows come."""
         frame = self.plan.frames[stream]
         if stream not in self._sides:
@@ -139,14 +139,14 @@ class InProcess:
 
     def _make_views(self, to_the_end: bool = False) -> list[Accepted]:
         """Lets all stages but the last answer, each into the view of a later one; what is new in each bucket."""
-        each, pipeline = len(self.labels), self.plan.pipeline
+        each, pipeline = len(self.shuffle_keys), self.plan.pipeline
         accepted: list[Accepted] = [[] for _ in self.buckets]
         for stage in range(len(pipeline.stages) - 1):
             blobs: dict[int, list[bytes]] = {}
-            for label in self.labels:
-                emitted = self.buckets[stage * each + label].answer(to_the_end)
-                accepted[stage * each + label] += self.buckets[stage * each + label].take_made()
-                for reader, other, blob in pass_on(pipeline, stage, label, self.labels, emitted):
+            for shuffle_key in self.shuffle_keys:
+                emitted = self.buckets[stage * each + shuffle_key].answer(to_the_end)
+                accepted[stage * each + shuffle_key] += self.buckets[stage * each + shuffle_key].take_made()
+                for reader, other, blob in pass_on(pipeline, stage, shuffle_key, self.shuffle_keys, emitted):
                     blobs.setdefault(reader * each + other, []).append(blob)
             for number, mine in blobs.items():
                 accepted[number] += self.buckets[number].absorb(mine)
@@ -154,7 +154,7 @@ class InProcess:
 
     def _packed(self, stream: int, batch: pa.RecordBatch) -> list[Addressed]:
         start = process_time()
-        packed = list(pack(self.plan.pipeline, stream, self.labels, batch, self.by_row))
+        packed = list(pack(self.plan.pipeline, stream, self.shuffle_keys, batch, self.by_row))
         self.measures.pack_seconds += process_time() - start
         return packed
 
@@ -163,7 +163,7 @@ class InProcess:
         following, plan = self.plan.following, self.plan
         if following is None:
             return
-        for bucket in self.buckets[-len(self.labels) :]:
+        for bucket in self.buckets[-len(self.shuffle_keys) :]:
             measured, compared = bucket.measured(), self.compared.get(bucket.number)
             if measured is None:
                 continue

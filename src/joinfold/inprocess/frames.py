@@ -19,17 +19,17 @@ from joinfold.arrow import arrow_type
 from joinfold.columnar import Key, evaluate, is_true
 from joinfold.columnar.vector import Flags
 from joinfold.errors import EvaluationError
-from joinfold.inprocess.relations import Side, matched
+from joinfold.inprocess.relations import AliasedRows, matched
 from joinfold.inprocess.rows import Arrival, Rows, column_of, times_of
 from joinfold.logical.expressions import Column, walk
-from joinfold.physical.columns import FIRST, KEEP, MATCHES, TIME
+from joinfold.physical.column_names import FIRST, KEEP, MATCHES, TIME
 from joinfold.physical.plan import Frame, FrameColumn
 from joinfold.types import DataType
 
 Columns: TypeAlias = Mapping[Key, pa.Array]
 
 
-def frame_batch(frame: Frame, rows: Rows, sides: tuple[Side, ...] = (), arrival: Arrival = 1) -> pa.RecordBatch:
+def frame_batch(frame: Frame, rows: Rows, sides: tuple[AliasedRows, ...] = (), arrival: Arrival = 1) -> pa.RecordBatch:
     """The frame of these rows; raises `UsageError` where they are not rows of the frame's stream.
 
     ``sides`` are the rows that are attached to it, ``arrival`` is the time of rows that come without one.
@@ -45,7 +45,7 @@ def frame_batch(frame: Frame, rows: Rows, sides: tuple[Side, ...] = (), arrival:
     for column in frame.columns:
         if column.role == "order":
             found[column.name] = _value(column, columns, count)
-    passing = Side(frozenset({alias}), columns, count)
+    passing = AliasedRows(frozenset({alias}), columns, count)
     if kept is not None:
         passing = passing.take(np.flatnonzero(kept))
     if frame.attached:
@@ -58,7 +58,7 @@ def frame_batch(frame: Frame, rows: Rows, sides: tuple[Side, ...] = (), arrival:
 
 
 def _with_matches(
-    frame: Frame, found: dict[str, pa.Array], passing: Side, kept: Flags, sides: tuple[Side, ...]
+    frame: Frame, found: dict[str, pa.Array], passing: AliasedRows, kept: Flags, sides: tuple[AliasedRows, ...]
 ) -> pa.RecordBatch:
     """The frame with a row for every match, and one for every row of the stream that has none."""
     origin, matches = matched(frame, passing, sides)

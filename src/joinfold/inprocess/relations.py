@@ -21,7 +21,7 @@ from joinfold.kernels.grouping import group_rows
 from joinfold.logical.expressions import Column, Expression, inputs_read, walk
 from joinfold.operators.values import identity_codes, present
 from joinfold.physical.plan import Attachment, Equality, Frame
-from joinfold.planner.drafting.relations import equalities, reads_within
+from joinfold.planner.drafting.homes import equalities, reads_within
 
 PAIRS_AT_ONCE = 2**20
 
@@ -30,23 +30,23 @@ Pairs: TypeAlias = tuple[Integers, Integers]
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class AliasedRows:
     """Columns of equal length, by alias and name; a side may have rows and no column."""
 
     aliases: frozenset[str]
     columns: Mapping[Key, pa.Array]
     rows: int
 
-    def take(self, rows: Integers) -> "Side":
+    def take(self, rows: Integers) -> "AliasedRows":
         """The side at these rows."""
         chosen = pa.array(rows)
-        return Side(self.aliases, {key: column.take(chosen) for key, column in self.columns.items()}, len(rows))
+        return AliasedRows(self.aliases, {key: column.take(chosen) for key, column in self.columns.items()}, len(rows))
 
-    def beside(self, other: "Side") -> "Side":
+    def beside(self, other: "AliasedRows") -> "AliasedRows":
         """This side and another of as many rows, row by row."""
-        return Side(self.aliases | other.aliases, {**self.columns, **other.columns}, self.rows)
+        return AliasedRows(self.aliases | other.aliases, {**self.columns, **other.columns}, self.rows)
 
-    def where(self, conditions: Iterable[Expression]) -> "Side":
+    def where(self, conditions: Iterable[Expression]) -> "AliasedRows":
         """The rows for which all conditions are true, each looked at where those before it are."""
         found = self
         for condition in conditions:
@@ -54,13 +54,13 @@ class Side:
         return found
 
 
-def attached_sides(frame: Frame, tables: Mapping[str, Rows]) -> tuple[Side, ...]:
+def attached_sides(frame: Frame, tables: Mapping[str, Rows]) -> tuple[AliasedRows, ...]:
     """The rows of each attachment of a frame: one of each relation, for which its own conditions are true."""
     read = {node for expression in _expressions(frame) for node in walk(expression) if isinstance(node, Column)}
     return tuple(_combined(attachment, read, tables) for attachment in frame.attached)
 
 
-def matched(frame: Frame, stream: Side, sides: tuple[Side, ...]) -> tuple[Integers, Side]:
+def matched(frame: Frame, stream: AliasedRows, sides: tuple[AliasedRows, ...]) -> tuple[Integers, AliasedRows]:
     """The matches of a stream's rows, in their order: the number of the row, and the columns of all that is joined."""
     found = stream
     origin = np.arange(stream.rows)
@@ -79,15 +79,15 @@ def _expressions(frame: Frame) -> list[Expression]:
     return [*said, *frame.matching, *(column.expression for column in frame.columns)]
 
 
-def _combined(attachment: Attachment, read: set[Column], tables: Mapping[str, Rows]) -> Side:
-    found: Side | None = None
+def _combined(attachment: Attachment, read: set[Column], tables: Mapping[str, Rows]) -> AliasedRows:
+    found: AliasedRows | None = None
     waiting = list(attachment.conditions)
     for relation in attachment.relations:
         source, table = relation.source, tables[relation.source.name]
         names = {column.name for column in read if column.input == relation.alias}
         columns = {(relation.alias, name): column_of(source, table, name) for name in sorted(names)}
         own = frozenset({relation.alias})
-        side = Side(own, columns, table.num_rows).where(part for part in waiting if inputs_read(part) == own)
+        side = AliasedRows(own, columns, table.num_rows).where(part for part in waiting if inputs_read(part) == own)
         if found is None:
             found = side
             continue
@@ -101,7 +101,7 @@ def _combined(attachment: Attachment, read: set[Column], tables: Mapping[str, Ro
     return found
 
 
-def _pairs(left: Side, right: Side, keys: tuple[Equality, ...], conditions: list[Expression]) -> Pairs:
+def _pairs(left: AliasedRows, right: AliasedRows, keys: tuple[Equality, ...], conditions: list[Expression]) -> Pairs:
     """The pairs of rows with equal keys for which all conditions are true, in the order of the left rows."""
     found = []
     for lefts, rights in [_equal(left, right, keys)] if keys else _all_pairs(left.rows, right.rows):
@@ -123,7 +123,7 @@ def _all_pairs(left: int, right: int) -> Iterator[Pairs]:
         yield np.repeat(rows, right), np.tile(np.arange(right), len(rows))
 
 
-def _equal(left: Side, right: Side, keys: tuple[Equality, ...]) -> Pairs:
+def _equal(left: AliasedRows, right: AliasedRows, keys: tuple[Equality, ...]) -> Pairs:
     """The pairs of rows that are equal in all keys; NULL equals nothing."""
     codes, there = [], np.ones(left.rows + right.rows, np.bool_)
     for key in keys:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from joinfold.arrow import arrow_schema
 from joinfold.columnar import evaluate, is_true
 from joinfold.columnar.vector import Flags
-from joinfold.physical.columns import ANSWER, NOW, WAS
+from joinfold.physical.column_names import ANSWER, NOW, WAS
 from joinfold.physical.plan import PhysicalPlan
 from joinfold.types import DataType
 

@@ -62,7 +62,7 @@ class Alarms:
             untold, self.untold = self.untold, []
             return untold
 
-    def standing(self) -> list[Alarm]:
+    def active(self) -> list[Alarm]:
         """The rooms in alarm, the worst first."""
         with self._lock:
             return sorted(self.rooms.values(), key=lambda alarm: -alarm.combinations)

@@ -119,7 +119,7 @@ class DemoTable:
         if progress is None:
             return
         self._began = self._began or time.monotonic()
-        parts: list[RenderableType] = [_table(self.alarms.standing(), progress)]
+        parts: list[RenderableType] = [_table(self.alarms.active(), progress)]
         for news in list(self.alarms.latest)[-NEWS_SHOWN:]:
             mark, style = ("▲", "red") if news.is_raised else ("▼", "green")
             parts.append(Text(f"{mark} {news}", style=style))

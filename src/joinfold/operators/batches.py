@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from joinfold.operators.entries import Integers
-from joinfold.physical.columns import CELL
+from joinfold.physical.column_names import CELL
 
 MOST_BYTES = 2**30  # of a batch: a column of texts has no more than 2 GiB
 Kind = TypeVar("Kind", bound=Hashable)

@@ -16,7 +16,7 @@ import pyarrow as pa
 from joinfold.kernels.grouping import group_rows, sum_dds, sum_ints
 from joinfold.numbers import double_double
 from joinfold.operators.values import extreme_of, identity_codes
-from joinfold.physical.columns import CELL, COUNT
+from joinfold.physical.column_names import CELL, COUNT
 from joinfold.physical.payload import InputSpec
 
 

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from joinfold.operators.entries import Integers
 from joinfold.operators.values import identity_codes, order_codes
-from joinfold.physical.columns import CELL
+from joinfold.physical.column_names import CELL
 
 
 def in_order(rows: pa.RecordBatch | pa.Table, order: Sequence[str]) -> Integers:

@@ -14,7 +14,7 @@ from joinfold.operators.entries import Entries, Flags, Ids, Integers, Payload, j
 from joinfold.operators.identities import RowIds
 from joinfold.operators.labels import OrderLabels, PairLabels
 from joinfold.operators.windows.ranges import RangeCodes
-from joinfold.physical.columns import CELL
+from joinfold.physical.column_names import CELL
 from joinfold.physical.payload import Sums
 from joinfold.physical.stage import Body
 
@@ -51,7 +51,7 @@ class Vocabulary:
         self.by_class = by_class
         self.keys = RowIds()
         self.classes = {number: RowIds() for spec in body.inputs for number in spec.classes}
-        self.groups = [RowIds() for _ in body.places]
+        self.groups = [RowIds() for _ in body.all_sums]
         self.carried = [RowIds() for _ in body.inputs]
         self.ranges = [RangeCodes(join) for join in body.combining.ranges]
         self.extremes = [ExtremeLabels(body.extreme(fold).largest) for fold in body.extremes]
@@ -69,9 +69,9 @@ class Vocabulary:
         )
         return max(map(len, tables))
 
-    def entries_of(self, place: int, batch: pa.RecordBatch) -> Entries:
+    def entries_of(self, ordinal: int, batch: pa.RecordBatch) -> Entries:
         """Stored entries of an input, with ids in place of values."""
-        spec, rows = self.body.inputs[place], batch.num_rows
+        spec, rows = self.body.inputs[ordinal], batch.num_rows
         parts = np.empty((rows, len(spec.keys) if self.by_class else 0), np.int32)
         if self.by_class:
             for number, (name, own) in enumerate(zip(spec.keys, spec.classes, strict=True)):
@@ -83,76 +83,76 @@ class Vocabulary:
             np.asarray(batch.column(CELL).to_numpy()),
             readable(key, np.int32),
             parts,
-            readable(self.groups[place].intern([batch.column(name) for name in spec.groups], rows), np.int32),
-            self._carried(place, batch),
-            self.payload_of(place, batch),
+            readable(self.groups[ordinal].intern([batch.column(name) for name in spec.groups], rows), np.int32),
+            self._carried(ordinal, batch),
+            self.payload_of(ordinal, batch),
         )
 
-    def payload_of(self, place: int, batch: pa.RecordBatch) -> Payload:
+    def payload_of(self, ordinal: int, batch: pa.RecordBatch) -> Payload:
         """The sums and extremes of an input's entries, or of the pair's."""
-        spec = self.body.places[place]
+        spec = self.body.all_sums[ordinal]
         integers, reals = sums_of(spec, batch)
         codes = np.zeros((batch.num_rows, len(self.extremes)), np.int64)
         has = np.zeros((batch.num_rows, len(self.extremes)), np.bool_)
         for number, (labels, extreme) in enumerate(zip(self.extremes, self.body.extremes, strict=True)):
-            if extreme.place == place:
+            if extreme.ordinal == ordinal:
                 values = batch.column(spec.extreme_names[extreme.index])
                 codes[:, number], has[:, number] = labels.codes(values)
         return Payload(readable(integers, np.int64), readable(reals, np.float64), None, codes, has)
 
-    def carried_columns(self, place: int, ids: Ids) -> dict[str, pa.Array]:
+    def carried_columns(self, ordinal: int, ids: Ids) -> dict[str, pa.Array]:
         """The carried columns of rows by their ids."""
-        return dict(zip(self.body.inputs[place].carried, self.carried[place].take(ids), strict=True))
+        return dict(zip(self.body.inputs[ordinal].carried, self.carried[ordinal].take(ids), strict=True))
 
-    def _carried(self, place: int, batch: pa.RecordBatch) -> Ids:
+    def _carried(self, ordinal: int, batch: pa.RecordBatch) -> Ids:
         """The ids of carried rows; ranges learn those that are new."""
-        table = self.carried[place]
+        table = self.carried[ordinal]
         known = table.count
-        ids = table.intern([batch.column(name) for name in self.body.inputs[place].carried], batch.num_rows)
+        ids = table.intern([batch.column(name) for name in self.body.inputs[ordinal].carried], batch.num_rows)
         if self.ranges and table.count > known:
-            columns = self.carried_columns(place, np.arange(known, table.count, dtype=np.int32))
+            columns = self.carried_columns(ordinal, np.arange(known, table.count, dtype=np.int32))
             for codes in self.ranges:
-                codes.learn(place, columns)
+                codes.learn(ordinal, columns)
         return ids
 
     def label_pairs_of(self, other: "Vocabulary") -> None:
         """Labels the pair's extremes of another, all at once: so there is room again between any two of them."""
         for own, theirs, extreme in zip(self.extremes, other.extremes, self.body.extremes, strict=True):
-            if extreme.place == len(self.body.inputs) and theirs.labels is not None:
+            if extreme.ordinal == len(self.body.inputs) and theirs.labels is not None:
                 own.codes(theirs.labels.labelled())
 
-    def adopt(self, other: "Vocabulary", place: int, many: Sequence[Entries]) -> list[Entries]:
+    def adopt(self, other: "Vocabulary", ordinal: int, many: Sequence[Entries]) -> list[Entries]:
         """Entries with the ids and codes of another, with its own."""
         if not many:
             return []
-        adopted = self.entries_of(place, other._batch_of(place, joined(many)))
+        adopted = self.entries_of(ordinal, other._batch_of(ordinal, joined(many)))
         ends = np.cumsum([len(entries) for entries in many])
         parts = zip((0, *ends[:-1].tolist()), ends.tolist(), strict=True)
         return [adopted.take(slice(start, end)) for start, end in parts]
 
-    def _batch_of(self, place: int, entries: Entries) -> pa.RecordBatch:
+    def _batch_of(self, ordinal: int, entries: Entries) -> pa.RecordBatch:
         """The inverse of ``entries_of``."""
-        spec, payload = self.body.inputs[place], entries.payload
+        spec, payload = self.body.inputs[ordinal], entries.payload
         columns = {CELL: pa.array(entries.cells)}
         if self.by_class:
             for number, (name, own) in enumerate(zip(spec.keys, spec.classes, strict=True)):
                 (columns[name],) = self.classes[own].take(entries.parts[:, number])
         else:
             columns |= dict(zip(spec.keys, self.keys.take(entries.key), strict=True))
-        columns |= dict(zip(spec.groups, self.groups[place].take(entries.group), strict=True))
-        columns |= self.carried_columns(place, entries.carried)
+        columns |= dict(zip(spec.groups, self.groups[ordinal].take(entries.group), strict=True))
+        columns |= self.carried_columns(ordinal, entries.carried)
         columns |= {name: pa.array(payload.ints[:, i]) for i, name in enumerate(spec.integer_names)}
         for number, names in enumerate(spec.real_names):
             columns |= {name: pa.array(payload.reals[:, 2 * number + part]) for part, name in enumerate(names)}
         for number, (labels, extreme) in enumerate(zip(self.extremes, self.body.extremes, strict=True)):
-            if extreme.place == place:
+            if extreme.ordinal == ordinal:
                 values = labels.values(payload.codes[:, number], payload.has[:, number])
                 columns[spec.extreme_names[extreme.index]] = values
         return pa.RecordBatch.from_pydict(columns)
 
     def group_columns(self, ids: dict[int, Ids]) -> list[pa.Array]:
         """The group columns of all places, in their order."""
-        return [column for place, own in sorted(ids.items()) for column in self.groups[place].take(own)]
+        return [column for ordinal, own in sorted(ids.items()) for column in self.groups[ordinal].take(own)]
 
 
 def sums_of(spec: Sums, batch: pa.RecordBatch) -> tuple[Integers, NDArray[np.float64]]:

@@ -53,12 +53,12 @@ def usual_choice(stage: StatefulStage) -> FoldChoice:
     if not isinstance(stage, JoiningStage):
         return NO_CHOICE
     body = stage.body
-    places = range(len(body.inputs))
+    ordinals = range(len(body.inputs))
     windows: WindowKind = "sets" if can_fuse(stage) else "sums" if can_sum(stage) else "structures"
     index = SUMS if windows == "sums" else finding_index(body)
     counted = body.is_open_ended and body.extremes  # extremes are counted, combination by combination
-    early = frozenset(() if counted else places)
-    return FoldChoice("ic", early, (index,) * len(places), tuple(places), windows)
+    early = frozenset(() if counted else ordinals)
+    return FoldChoice("ic", early, (index,) * len(ordinals), tuple(ordinals), windows)
 
 
 def finding_index(body: Body) -> Index:
@@ -91,7 +91,7 @@ def can_sum(stage: JoiningStage) -> bool:
     if len(body.inputs) != 2 or len(combining.ranges) != 1 or body.extremes or is_plain(stage):
         return False
     (join,) = combining.ranges
-    rounds = bool(join.low and join.high and body.inputs[join.bound_place].reals)
+    rounds = bool(join.low and join.high and body.inputs[join.bound_input].reals)
     return not (combining.conditions or combining.values or rounds)
 
 

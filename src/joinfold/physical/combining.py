@@ -17,14 +17,14 @@ class Bound:
 class RangeJoin:
     """A carried value of one input lies between bounds of another; at least one bound is there."""
 
-    value_place: int
+    value_input: int
     value: str
-    bound_place: int
+    bound_input: int
     low: Bound | None
     high: Bound | None
 
     def __post_init__(self) -> None:
-        assert self.value_place != self.bound_place and (self.low or self.high)
+        assert self.value_input != self.bound_input and (self.low or self.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class PairCondition:
     """A condition on combinations, over carried columns named as ``Column(place, column)``."""
 
     expression: Expression
-    places: tuple[int, ...]
+    ordinals: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

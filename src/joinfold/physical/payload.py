@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Literal, assert_never
 
 from joinfold.algebra import Monomial
-from joinfold.physical.columns import COUNT, short
-from joinfold.physical.source import Source
+from joinfold.physical.column_names import COUNT, short
+from joinfold.physical.source import InputSource
 from joinfold.types import DataType
 
 LIMB_BITS = 32
@@ -176,7 +176,7 @@ class InputSpec(Sums):
     """
 
     name: str
-    source: Source
+    source: InputSource
     keys: tuple[str, ...] = ()
     classes: tuple[int, ...] = ()
     carried: tuple[str, ...] = ()
@@ -212,7 +212,7 @@ class ExtremeFold:
     Inputs are followed by the pair.
     """
 
-    place: int
+    ordinal: int
     index: int
     partners: tuple[int, ...]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from joinfold.logical.expressions import AggregateValue, Column, Expression, GroupValue, rewrite
 from joinfold.logical.query import Input, LogicalQuery
 from joinfold.physical.choice import FoldChoice
-from joinfold.physical.columns import ANSWER, Role, aggregate_column, group_column
+from joinfold.physical.column_names import ANSWER, Role, aggregate_column, group_column
 from joinfold.physical.payload import InputSpec
 from joinfold.physical.source import StreamRows, ViewOf
 from joinfold.physical.stage import (

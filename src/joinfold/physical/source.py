@@ -22,4 +22,4 @@ class ConstantRow:
     """One row that is always there: what a query over a single stream is joined with."""
 
 
-Source = StreamRows | ViewOf | ConstantRow
+InputSource = StreamRows | ViewOf | ConstantRow

@@ -1,7 +1,7 @@
 """The stages behind PACK, in the order in which rows go through them; the last makes answers of what the others give.
 
     PACK ──▶ NumberRows ──▶ LastRowsPerKey ──▶ folds, each but the last into a view ──▶ Merge
-                                          └──▶ JoinOnEntry or JoinAtMoves          ──▶ Concatenate
+                                          └──▶ JoinAsFound or JoinAtMoves          ──▶ Concatenate
 
 Headers of all streams reach every stage, so all of them find the same watermark and answer at the same instants.
 """
@@ -19,7 +19,7 @@ from joinfold.physical.payload import (
     InputSpec,
     Sums,
 )
-from joinfold.physical.source import ConstantRow, Source, StreamRows, ViewOf
+from joinfold.physical.source import ConstantRow, InputSource, StreamRows, ViewOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +42,14 @@ class Body:
         assert not self.integer_products or not any(self.integer_products[0])
 
     @property
-    def places(self) -> tuple[Sums, ...]:
+    def all_sums(self) -> tuple[Sums, ...]:
         """The inputs, and the pair behind them."""
         return (*self.inputs, self.pair)
 
     @property
     def groups(self) -> tuple[str, ...]:
         """The columns that totals are grouped by."""
-        return tuple(name for place in self.places for name in place.groups)
+        return tuple(name for sums in self.all_sums for name in sums.groups)
 
     @property
     def is_global(self) -> bool:
@@ -64,7 +64,7 @@ class Body:
     @property
     def views(self) -> tuple[int, ...]:
         """The inputs that are views."""
-        return tuple(place for place, spec in enumerate(self.inputs) if isinstance(spec.source, ViewOf))
+        return tuple(ordinal for ordinal, spec in enumerate(self.inputs) if isinstance(spec.source, ViewOf))
 
     @property
     def is_open_ended(self) -> bool:
@@ -78,7 +78,7 @@ class Body:
 
     def extreme(self, fold: ExtremeFold) -> Extreme:
         """The column that an extreme of the query is."""
-        return self.places[fold.place].extremes[fold.index]
+        return self.all_sums[fold.ordinal].extremes[fold.index]
 
     @property
     def bucket_classes(self) -> frozenset[int]:
@@ -142,7 +142,7 @@ class FoldAtArrivals:
 
 
 @dataclass(frozen=True, slots=True)
-class JoinOnEntry:
+class JoinAsFound:
     """Gives combinations of time windows as soon as their last row is there, before the watermark."""
 
     body: Body
@@ -195,7 +195,7 @@ class Concatenate:
     placed: tuple[str, ...] = ()
 
 
-JoiningStage = FoldAtInstants | FoldAtArrivals | JoinOnEntry | JoinAtMoves
+JoiningStage = FoldAtInstants | FoldAtArrivals | JoinAsFound | JoinAtMoves
 StatefulStage = NumberRows | LastRowsPerKey | JoiningStage
 LastStage = Merge | Concatenate
 Stage = StatefulStage | LastStage
@@ -208,15 +208,15 @@ def inputs_of(stage: StatefulStage) -> tuple[InputSpec, ...]:
             return ()
         case LastRowsPerKey(input=spec):
             return (spec,)
-        case FoldAtInstants(body=body) | FoldAtArrivals(body=body) | JoinOnEntry(body=body) | JoinAtMoves(body=body):
+        case FoldAtInstants(body=body) | FoldAtArrivals(body=body) | JoinAsFound(body=body) | JoinAtMoves(body=body):
             return body.inputs
         case _:
             assert_never(stage)
 
 
-def input_from(stage: StatefulStage, source: Source) -> int | None:
+def input_from(stage: StatefulStage, source: InputSource) -> int | None:
     """The input of a stage that a source is, if it is one."""
-    return next((place for place, spec in enumerate(inputs_of(stage)) if spec.source == source), None)
+    return next((ordinal for ordinal, spec in enumerate(inputs_of(stage)) if spec.source == source), None)
 
 
 def makes_view(stage: StatefulStage) -> bool:
@@ -230,13 +230,13 @@ def makes_view(stage: StatefulStage) -> bool:
 
 def is_plain(stage: StatefulStage) -> bool:
     """Whether a stage gives combinations, not aggregates."""
-    return isinstance(stage, JoinOnEntry | JoinAtMoves)
+    return isinstance(stage, JoinAsFound | JoinAtMoves)
 
 
 def is_distributed(stage: StatefulStage) -> bool:
     """Whether there is use for more than one bucket."""
     match stage:
-        case NumberRows() | LastRowsPerKey() | JoinOnEntry() | JoinAtMoves():
+        case NumberRows() | LastRowsPerKey() | JoinAsFound() | JoinAtMoves():
             return True
         case FoldAtInstants(body=body) | FoldAtArrivals(body=body):
             return bool(body.bucket_classes or body.combining)
@@ -244,7 +244,7 @@ def is_distributed(stage: StatefulStage) -> bool:
             assert_never(stage)
 
 
-def is_replicated(stage: StatefulStage, place: int) -> bool:
+def is_replicated(stage: StatefulStage, ordinal: int) -> bool:
     """Whether every bucket gets all entries of an input: it has no key to be distributed by, and is not the first.
 
     Without any key the first input is distributed by its values, so that every combination is in one bucket.
@@ -253,5 +253,5 @@ def is_replicated(stage: StatefulStage, place: int) -> bool:
         return False
     classes = stage.body.bucket_classes
     if classes:
-        return not classes <= set(stage.body.inputs[place].classes)
-    return place > 0 and is_distributed(stage)
+        return not classes <= set(stage.body.inputs[ordinal].classes)
+    return ordinal > 0 and is_distributed(stage)

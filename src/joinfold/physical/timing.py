@@ -43,12 +43,12 @@ class AtCandidates:
 
 
 @dataclass(frozen=True, slots=True)
-class OnTrigger:
+class AtTriggers:
     """The advance of the watermark chooses the instants."""
 
 
 @dataclass(frozen=True, slots=True)
-class OnArrival:
+class AtArrivals:
     """Every row is answered."""
 
 
@@ -64,7 +64,7 @@ class ByWindowId:
     modulus: int | None = None
 
 
-EmissionRule = AtCandidates | OnTrigger | OnArrival | AsFound | ByWindowId
+EmissionRule = AtCandidates | AtTriggers | AtArrivals | AsFound | ByWindowId
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Timing:
     @property
     def any_instant(self) -> bool:
         """Whether every instant may be one to answer at."""
-        return isinstance(self.rule, OnTrigger | OnArrival | AsFound)
+        return isinstance(self.rule, AtTriggers | AtArrivals | AsFound)
 
     @property
     def counting(self) -> tuple[int, ...]:

@@ -18,13 +18,13 @@ from dataclasses import dataclass, field, replace
 
 from joinfold.logical import graph
 from joinfold.physical.choice import NO_CHOICE, usual_choice
-from joinfold.physical.columns import COUNT, ORIGIN, quoted
+from joinfold.physical.column_names import COUNT, ORIGIN, quoted
 from joinfold.physical.payload import ColumnRef, Extreme, ExtremeFold, InputSpec, IntegerSum, ViewSum
 from joinfold.physical.plan import PhysicalPlan
-from joinfold.physical.source import Source, StreamRows, ViewOf
+from joinfold.physical.source import InputSource, StreamRows, ViewOf
 from joinfold.physical.stage import Body, FoldAtInstants, JoiningStage, ToMerge, View
 from joinfold.physical.timing import Timing
-from joinfold.planner.plan import PlannedQuery, with_stages
+from joinfold.planner.planned_query import PlannedQuery, with_stages
 from joinfold.window import Landmark
 
 _COUNTED = ColumnRef(True, 0)
@@ -35,7 +35,7 @@ Part = tuple[tuple[int, ColumnRef], ...]  # of a product: a column for some of t
 class Branch:
     """An input in the join tree, what hangs below it, and the key classes that join it with what is above."""
 
-    place: int
+    ordinal: int
     keys: frozenset[int]
     branches: tuple["Branch", ...]
 
@@ -52,10 +52,10 @@ def join_tree(body: Body, root: int) -> Branch | None:
     if above is None:
         return None
 
-    def branch(place: int) -> Branch:
-        below = [other for other, upper in above.items() if upper == place and other != root]
-        keys = frozenset() if place == root else classes[place] & classes[above[place]]
-        return Branch(place, keys, tuple(map(branch, below)))
+    def branch(ordinal: int) -> Branch:
+        below = [other for other, upper in above.items() if upper == ordinal and other != root]
+        keys = frozenset() if ordinal == root else classes[ordinal] & classes[above[ordinal]]
+        return Branch(ordinal, keys, tuple(map(branch, below)))
 
     return branch(root)
 
@@ -75,13 +75,13 @@ def usual_root(body: Body, timing: Timing) -> int:
     """
     tree = join_tree(body, 0)
     assert tree is not None
-    inner = {branch.place for branch in tree if len(branch.branches) + (branch is not tree) > 1}
+    inner = {branch.ordinal for branch in tree if len(branch.branches) + (branch is not tree) > 1}
 
-    def score(place: int) -> tuple[bool, bool, bool, int]:
-        spec = body.inputs[place]
+    def score(ordinal: int) -> tuple[bool, bool, bool, int]:
+        spec = body.inputs[ordinal]
         summed = bool(spec.reals or spec.extremes) or any(map(_is_valued, spec.integers))
-        is_window = not isinstance(timing.windows[place], Landmark)
-        return is_window, summed, place not in inner, place
+        is_window = not isinstance(timing.windows[ordinal], Landmark)
+        return is_window, summed, ordinal not in inner, ordinal
 
     return max(range(len(body.inputs)), key=score)
 
@@ -124,11 +124,11 @@ def chain(body: Body, root: int, output: ToMerge, before: int = 0) -> tuple[Fold
 class _Member:
     """What a fold joins, an input or a view: its inputs, a column for each key class, the columns of GROUP BY.
 
-    ``place`` is that of the input, None for a view of several; ``step`` is the one that makes the view.
+    ``ordinal`` is that of the input, None for a view of several; ``step`` is the one that makes the view.
     """
 
-    source: Source
-    place: int | None
+    source: InputSource
+    ordinal: int | None
     step: int
     inputs: frozenset[int]
     columns: dict[int, str]
@@ -154,9 +154,9 @@ class _Steps:
 
     def member(self, branch: Branch) -> _Member:
         """A branch as a member of the fold above: a view of all that hangs below, or the input itself."""
-        spec = self.body.inputs[branch.place]
+        spec = self.body.inputs[branch.ordinal]
         columns = dict(zip(spec.classes, spec.keys, strict=True))
-        member = _Member(spec.source, branch.place, -1, frozenset({branch.place}), columns, spec.groups)
+        member = _Member(spec.source, branch.ordinal, -1, frozenset({branch.ordinal}), columns, spec.groups)
         by_keys: dict[frozenset[int], list[Branch]] = {}
         for below in branch.branches:
             by_keys.setdefault(below.keys, []).append(below)
@@ -167,7 +167,7 @@ class _Steps:
     def _folded(self, keys: frozenset[int], members: tuple[_Member, ...]) -> _Member:
         """Adds a fold; the view that it makes."""
         inputs = frozenset().union(*(member.inputs for member in members))
-        others = [spec for place, spec in enumerate(self.body.inputs) if place not in inputs]
+        others = [spec for ordinal, spec in enumerate(self.body.inputs) if ordinal not in inputs]
         later = {number for spec in others for number in spec.classes}
         wanted: list[dict[int, str]] = [{} for _ in members]
         for number in sorted(later & {number for member in members for number in member.columns}):
@@ -199,7 +199,7 @@ class _Payloads:
     def __init__(self, body: Body, steps: Sequence[_Step]) -> None:
         self.body = body
         self.steps = steps
-        self.payloads = [_Payload([tuple((place, _COUNTED) for place in _inputs(step))]) for step in steps]
+        self.payloads = [_Payload([tuple((ordinal, _COUNTED) for ordinal in _inputs(step))]) for step in steps]
         self.payloads[-1] = _Payload(
             [_part([ColumnRef(True, column) for column in product[:-1]]) for product in body.integer_products],
             [_part(refs[:-1]) for refs in body.real_products],
@@ -232,12 +232,14 @@ class _Payloads:
 
     def _column(self, member: _Member, part: Part) -> ColumnRef:
         """The column of a member that has its share of a product."""
-        own = tuple((place, ref) for place, ref in part if place in member.inputs)
-        if member.place is not None:
+        own = tuple((ordinal, ref) for ordinal, ref in part if ordinal in member.inputs)
+        if member.ordinal is not None:
             ((_, ref),) = own
             return ref
         payload = self.payloads[member.step]
-        valued = sum(ref.is_integer and _is_valued(self.body.inputs[place].integers[ref.index]) for place, ref in own)
+        valued = sum(
+            ref.is_integer and _is_valued(self.body.inputs[ordinal].integers[ref.index]) for ordinal, ref in own
+        )
         is_integer = valued <= 1 and all(ref.is_integer for _, ref in own)
         parts = payload.integers if is_integer else payload.reals
         if own not in parts:
@@ -246,23 +248,23 @@ class _Payloads:
 
     def _extreme(self, step: _Step, extreme: ExtremeFold) -> ExtremeFold:
         partners = []
-        place = next(number for number, member in enumerate(step.members) if extreme.place in member.inputs)
+        ordinal = next(number for number, member in enumerate(step.members) if extreme.ordinal in member.inputs)
         for number, member in enumerate(step.members):
             counted = tuple((other, ColumnRef(True, extreme.partners[other])) for other in sorted(member.inputs))
-            partners.append(0 if number == place else self._column(member, counted).index)
-        valued, index = step.members[place], extreme.index
-        if valued.place is None:
+            partners.append(0 if number == ordinal else self._column(member, counted).index)
+        valued, index = step.members[ordinal], extreme.index
+        if valued.ordinal is None:
             inside = tuple(own if other in valued.inputs else 0 for other, own in enumerate(extreme.partners))
             wanted, of_view = self.payloads[valued.step].extremes, replace(extreme, partners=inside)
             if of_view not in wanted:
                 wanted.append(of_view)
             index = wanted.index(of_view)
-        return ExtremeFold(place, index, (*partners, 0))
+        return ExtremeFold(ordinal, index, (*partners, 0))
 
     def _input(self, step: _Step, member: _Member, groups: tuple[str, ...]) -> InputSpec:
         keys = tuple(member.columns[number] for number in step.keys)
-        if member.place is not None:
-            return replace(self.body.inputs[member.place], keys=keys, classes=step.keys, groups=groups)
+        if member.ordinal is not None:
+            return replace(self.body.inputs[member.ordinal], keys=keys, classes=step.keys, groups=groups)
         payload = self.payloads[member.step]
         return InputSpec(
             name=self._view_name(member),
@@ -280,7 +282,7 @@ class _Payloads:
     def _view_name(self, member: _Member) -> str:
         """The inputs that a view joins; unlike the name of any input, whatever these are called."""
         aliases = [spec.name for spec in self.body.inputs]
-        name = f"view of {', '.join(sorted(quoted(aliases[place]) for place in member.inputs))}"
+        name = f"view of {', '.join(sorted(quoted(aliases[ordinal]) for ordinal in member.inputs))}"
         while name in aliases:
             name += "'"
         return name
@@ -288,8 +290,8 @@ class _Payloads:
     def _names(self, part: Part) -> tuple[str, ...]:
         """What a column of a view is the product of."""
         names = []
-        for place, ref in part:
-            spec = self.body.inputs[place]
+        for ordinal, ref in part:
+            spec = self.body.inputs[ordinal]
             names.append(spec.integers[ref.index].name if ref.is_integer else spec.reals[ref.index].name)
         return tuple(sorted(name for name in names if name != COUNT))
 
@@ -297,9 +299,9 @@ class _Payloads:
         """An extreme as a view has it: under the conditions of its own input, and of those that it is joined with."""
         own = self.body.extreme(extreme)
         conditions: list[str] = []
-        for place, column in enumerate(extreme.partners[:-1]):
-            counted = self.body.inputs[place].integers[column]
-            if place != extreme.place and isinstance(counted, IntegerSum):
+        for ordinal, column in enumerate(extreme.partners[:-1]):
+            counted = self.body.inputs[ordinal].integers[column]
+            if ordinal != extreme.ordinal and isinstance(counted, IntegerSum):
                 conditions += counted.monomial.factors
         return replace(own, conditions=(*own.conditions, *sorted(conditions)))
 

@@ -15,7 +15,7 @@ from joinfold.planner.context import Context
 from joinfold.planner.cost.estimates import Alternative, Decision
 from joinfold.planner.cost.estimating import Setting, estimate
 from joinfold.planner.cost.windows import flows_of, instants_per_second
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.search import choice_title, fold_choices
 from joinfold.planner.warnings import decision_warnings
 from joinfold.types import BIGINT

@@ -24,14 +24,14 @@ from joinfold.physical.choice import (
     finding_index,
     usual_choice,
 )
-from joinfold.physical.probing import steps_from
+from joinfold.physical.probe_order import steps_from
 from joinfold.physical.stage import Body, JoiningStage, is_plain
 from joinfold.physical.timing import ByWindowId, Timing
 from joinfold.planner.chaining import in_chain, needs_chain, usual_root
 from joinfold.planner.declaring import Declared, checked_count, checked_rate
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 
-METHODS: tuple[str, ...] = get_args(MethodName)
+METHOD_NAMES: tuple[str, ...] = get_args(MethodName)
 INDEXES = (*STRUCTURES, SUMS.structure)
 SMALLEST, LARGEST = 4, 2**20
 SHARED = ("pairs", "nothing")
@@ -65,8 +65,8 @@ class Plan:
     adapt: str | None = None
 
     def __post_init__(self) -> None:
-        if self.method is not None and self.method not in METHODS:
-            raise UsageError(f"unknown method '{self.method}'", f"the methods are: {', '.join(METHODS)}.")
+        if self.method is not None and self.method not in METHOD_NAMES:
+            raise UsageError(f"unknown method '{self.method}'", f"the methods are: {', '.join(METHOD_NAMES)}.")
         for name, aliases in (("early", self.early), ("order", self.order)):
             if isinstance(aliases, str):
                 raise UsageError(f"{name} is a tuple of inputs, not a text", f"write {name}=({aliases!r},).")
@@ -226,13 +226,13 @@ def _early(body: Body, aliases: Sequence[str], early: tuple[str, ...]) -> frozen
 
 def _order(body: Body, aliases: Sequence[str], order: tuple[str, ...] | None) -> tuple[int, ...]:
     first = [aliases.index(alias) for alias in order or ()]
-    return (*first, *(place for place in range(len(body.inputs)) if place not in first))
+    return (*first, *(ordinal for ordinal in range(len(body.inputs)) if ordinal not in first))
 
 
 def _indexes(stage: JoiningStage, aliases: Sequence[str], wanted: Plan, choice: FoldChoice) -> tuple[Index, ...]:
     given = {aliases.index(alias): _index(text) for alias, text in wanted.index.items()}
-    body, places = stage.body, range(len(stage.body.inputs))
-    summed = can_sum(stage) and choice.method == "ic" and choice.early == frozenset(places)
+    body, ordinals = stage.body, range(len(stage.body.inputs))
+    summed = can_sum(stage) and choice.method == "ic" and choice.early == frozenset(ordinals)
     if SUMS in given.values():
         if not summed or set(given.values()) != {SUMS}:
             raise QueryError(
@@ -240,19 +240,19 @@ def _indexes(stage: JoiningStage, aliases: Sequence[str], wanted: Plan, choice: 
                 "that do not round, IC and early aggregation, and serve all inputs or none",
                 hint=f"{', '.join(STRUCTURES)} can; hash where there is an equality.",
             )
-        return (SUMS,) * len(places)
+        return (SUMS,) * len(ordinals)
     if summed and not given:
-        return (SUMS,) * len(places)
-    steps = [step for first in places for step in steps_from(body, choice.order, first)]
-    keyless = {step.place for step in steps if not step.classes and step.place < len(aliases)}
-    for place in sorted(keyless & given.keys()):
-        if STRUCTURES[given[place].structure].needs_key:
+        return (SUMS,) * len(ordinals)
+    steps = [step for first in ordinals for step in steps_from(body, choice.order, first)]
+    keyless = {step.ordinal for step in steps if not step.classes and step.ordinal < len(aliases)}
+    for ordinal in sorted(keyless & given.keys()):
+        if STRUCTURES[given[ordinal].structure].needs_key:
             can = [name for name, kind in STRUCTURES.items() if not kind.needs_key]
             raise QueryError(
-                f"{given[place].structure} finds equal keys only, and '{aliases[place]}' is looked for without one",
+                f"{given[ordinal].structure} finds equal keys only, and '{aliases[ordinal]}' is looked for without one",
                 hint=f"{', '.join(can)} can.",
             )
-    return tuple(given.get(place, TREE if place in keyless else finding_index(body)) for place in places)
+    return tuple(given.get(ordinal, TREE if ordinal in keyless else finding_index(body)) for ordinal in ordinals)
 
 
 def _index(text: str) -> Index:

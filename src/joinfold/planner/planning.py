@@ -13,7 +13,7 @@ from joinfold.planner.passes.choose import choose
 from joinfold.planner.passes.follow_data import follow_data
 from joinfold.planner.passes.keep_last_rows import keep_last_rows
 from joinfold.planner.passes.number_rows import number_rows
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.stream_statistics import Statistics
 
 Pass = Callable[[PlannedQuery, Context], PlannedQuery]

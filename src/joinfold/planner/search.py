@@ -19,7 +19,7 @@ from itertools import combinations
 
 from joinfold.kernels.structures import STRUCTURES
 from joinfold.physical.choice import FoldChoice, Index, MethodName, finding_index, usual_choice
-from joinfold.physical.probing import steps_from
+from joinfold.physical.probe_order import steps_from
 from joinfold.physical.source import StreamRows
 from joinfold.physical.stage import Body, JoiningStage, StatefulStage, is_plain
 from joinfold.planner.cost.estimating import Setting, fold_cost
@@ -61,20 +61,20 @@ def _early_sets(stage: JoiningStage, first: FoldChoice, cost: Cost) -> Iterator[
     inputs = list(enumerate(stage.body.inputs))
     constant = len(inputs) - 1 if stage.body.has_constant_row else None
     fixed = first.early & {constant}
-    places = [place for place, spec in inputs if isinstance(spec.source, StreamRows)]
+    ordinals = [ordinal for ordinal, spec in inputs if isinstance(spec.source, StreamRows)]
     if first.method != "ic" or stage.body.extremes:
         yield fixed
-    elif len(places) <= FEW:
-        yield from (fixed | set(own) for size in range(len(places) + 1) for own in combinations(places, size))
+    elif len(ordinals) <= FEW:
+        yield from (fixed | set(own) for size in range(len(ordinals) + 1) for own in combinations(ordinals, size))
     else:
-        yield from (_greedy(replace(first, early=fixed | set(begin)), places, cost) for begin in ((), places))
+        yield from (_greedy(replace(first, early=fixed | set(begin)), ordinals, cost) for begin in ((), ordinals))
 
 
-def _greedy(choice: FoldChoice, places: Sequence[int], cost: Cost) -> frozenset[int]:
+def _greedy(choice: FoldChoice, ordinals: Sequence[int], cost: Cost) -> frozenset[int]:
     """Changes one input after another, the one that saves most first."""
     least = cost(choice)
     while True:
-        changed = [replace(choice, early=choice.early ^ {place}) for place in places]
+        changed = [replace(choice, early=choice.early ^ {ordinal}) for ordinal in ordinals]
         seconds, best = min(((cost(other), number) for number, other in enumerate(changed)))
         if seconds >= least:
             return choice.early
@@ -85,20 +85,20 @@ def _best_indexes(body: Body, choice: FoldChoice, cost: Cost) -> FoldChoice:
     """Each window with its cheapest structure."""
     if len(body.inputs) > FEW:
         return choice
-    for place in range(len(body.inputs) - body.has_constant_row):
+    for ordinal in range(len(body.inputs) - body.has_constant_row):
         others = [
-            replace(choice, indexes=_with(choice.indexes, place, index)) for index in _possible(body, choice, place)
+            replace(choice, indexes=_with(choice.indexes, ordinal, index)) for index in _possible(body, choice, ordinal)
         ]
         choice = min(others, key=cost)
     return choice
 
 
-def _possible(body: Body, choice: FoldChoice, place: int) -> list[Index]:
+def _possible(body: Body, choice: FoldChoice, ordinal: int) -> list[Index]:
     """Structures that can find members of a window in the ways that are asked for; only hash needs a key."""
     asked = joined.from_iterable(
-        steps_from(body, choice.order, first) for first in range(len(body.inputs)) if first != place
+        steps_from(body, choice.order, first) for first in range(len(body.inputs)) if first != ordinal
     )
-    keyed = all(step.classes for step in asked if step.place == place)
+    keyed = all(step.classes for step in asked if step.ordinal == ordinal)
     return [Index(name) for name, kind in STRUCTURES.items() if keyed or not kind.needs_key]
 
 
@@ -106,11 +106,11 @@ def _order(flows: Sequence[Flow]) -> tuple[int, ...]:
     """Windows by how many of their entries have one key, fewest first; with two there is nothing to order."""
     if len(flows) < FEW:
         return tuple(range(len(flows)))
-    return tuple(sorted(range(len(flows)), key=lambda place: flows[place].apart / flows[place].keys))
+    return tuple(sorted(range(len(flows)), key=lambda ordinal: flows[ordinal].apart / flows[ordinal].keys))
 
 
-def _with(indexes: tuple[Index, ...], place: int, index: Index) -> tuple[Index, ...]:
-    return (*indexes[:place], index, *indexes[place + 1 :])
+def _with(indexes: tuple[Index, ...], ordinal: int, index: Index) -> tuple[Index, ...]:
+    return (*indexes[:ordinal], index, *indexes[ordinal + 1 :])
 
 
 def choice_title(stage: StatefulStage, choice: FoldChoice, names: Sequence[str]) -> str:
@@ -123,5 +123,5 @@ def choice_title(stage: StatefulStage, choice: FoldChoice, names: Sequence[str])
     indexes = ", ".join(f"{name} {index}" for name, index in zip(names, choice.indexes, strict=False))
     if is_plain(stage):
         return indexes
-    early = [name for place, name in enumerate(names) if place in choice.early]
+    early = [name for ordinal, name in enumerate(names) if ordinal in choice.early]
     return f"{choice.method.upper()}; early {' and '.join(early) or 'none'}; {indexes}"

@@ -56,9 +56,9 @@ class Statistics:
         """Whether anything is more than assumed."""
         return any(stream.origin != "assumed" for stream in self.streams)
 
-    def with_stream(self, place: int, known: StreamStatistics) -> "Statistics":
+    def with_stream(self, ordinal: int, known: StreamStatistics) -> "Statistics":
         """With other numbers for a stream."""
-        return replace(self, streams=(*self.streams[:place], known, *self.streams[place + 1 :]))
+        return replace(self, streams=(*self.streams[:ordinal], known, *self.streams[ordinal + 1 :]))
 
 
 def measured_statistics(measured: Measured) -> Statistics:

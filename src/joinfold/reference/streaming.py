@@ -23,7 +23,7 @@ FOREVER = 2**62
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class StreamingRun:
     """What a streaming run gives: its answers, and the late rows of each input that passed its filters."""
 
     answers: Answer
@@ -36,7 +36,7 @@ def stream(
     watermarks: Sequence[int | None] | None = None,
     zone: tzinfo = UTC,
     arrivals: Sequence[int] | None = None,
-) -> Run:
+) -> StreamingRun:
     """Micro-batches one after another, the rows of a relation in the first of them.
 
     Watermark i holds when batch i starts, the last one after the last batch; ``arrivals`` are the batches' own times,
@@ -59,12 +59,12 @@ def stream(
     contents = {input_.alias: arrange(query, input_, accepted[input_.alias]) for input_ in query.inputs}
     if isinstance(query.emit, OnTrigger):
         advances = [new for old, new in itertools.pairwise(history) if new is not None and new != old]
-        return Run(answers_at(query, contents, zone, advances), late)
+        return StreamingRun(answers_at(query, contents, zone, advances), late)
     last = history[-1]
     counted = any(isinstance(input_.window, Rows | PartitionedRows | RangeByRows) for input_ in query.streams)
     if query.is_plain_join and not isinstance(query.sync, OnWindowId) and not counted:
         last = FOREVER
-    return Run([] if last is None else answers_until(query, contents, zone, last), late)
+    return StreamingRun([] if last is None else answers_until(query, contents, zone, last), late)
 
 
 def watermark_history(query: LogicalQuery, batches: Sequence[Data], arrivals: Sequence[int]) -> list[int | None]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from joinfold.runtime.workers import settle
+from joinfold.runtime.workers import prepare_worker
 
 COLUMNS = "ts TIMESTAMP, key BIGINT, g BIGINT, v BIGINT"
 
@@ -46,7 +46,7 @@ def crossing_seconds(spark: SparkSession, rows: int, columns: int) -> float:
 
 
 def _count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    settle()  # as joinfold's workers do
+    prepare_worker()  # as joinfold's workers do
     yield pa.RecordBatch.from_pydict({"n": pa.array([sum(batch.num_rows for batch in batches)], pa.int64())})
 
 

@@ -8,18 +8,18 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from joinfold.names import identifier_text
-from joinfold.physical.columns import ANSWER, NOW, WAS, aggregate_column, group_column
+from joinfold.physical.column_names import ANSWER, NOW, WAS, aggregate_column, group_column
 from joinfold.physical.plan import PhysicalPlan
 from joinfold.physical.stage import Concatenate, is_plain
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.runtime.blobs import BLOBS
 from joinfold.runtime.checkpoint import agree
 from joinfold.runtime.expressions import spark_text
 from joinfold.runtime.frames import packed
 from joinfold.runtime.handle import Handle
-from joinfold.runtime.labels import spread_labels
 from joinfold.runtime.local import require_settings
 from joinfold.runtime.schema import schema_text
+from joinfold.runtime.shuffle_keys import spread_shuffle_keys
 from joinfold.runtime.stages import StageRun, finish_batches, run_bounded
 from joinfold.runtime.streaming import StageProcessor
 from joinfold.types import BOOLEAN, DataType, Field, Schema
@@ -33,8 +33,8 @@ def run(plan: PlannedQuery, sources: dict[str, DataFrame], partitions: int) -> D
     zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
     pipeline, last = plan.pipeline.in_zone(zone), plan.pipeline.last
     crosses = not isinstance(last, Concatenate) and last.crosses_buckets
-    buckets = spread_labels(partitions if pipeline.is_distributed else 1)
-    merges = spread_labels(partitions if plan.query.groups else 1) if crosses else buckets[:1]
+    buckets = spread_shuffle_keys(partitions if pipeline.is_distributed else 1)
+    merges = spread_shuffle_keys(partitions if plan.query.groups else 1) if crosses else buckets[:1]
     is_streaming = any(sources[frame.input.source.name].isStreaming for frame in plan.frames)
     require_settings(spark, is_streaming)
     blobs, run_name = packed(plan, sources, buckets), uuid.uuid4().hex

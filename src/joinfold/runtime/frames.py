@@ -17,13 +17,13 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from joinfold.operators.packing.routing import pack
-from joinfold.physical.columns import FIRST, KEEP, MATCHES, TIME
+from joinfold.physical.column_names import FIRST, KEEP, MATCHES, TIME
 from joinfold.physical.plan import Frame, PhysicalPlan, Pipeline
-from joinfold.physical.timing import OnArrival
+from joinfold.physical.timing import AtArrivals
 from joinfold.runtime.blobs import BLOBS, blob_batch
 from joinfold.runtime.expressions import SOURCE, of_source, spark_text, time_text
 from joinfold.runtime.relations import joined
-from joinfold.runtime.workers import settle
+from joinfold.runtime.workers import prepare_worker
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -61,7 +61,7 @@ class Projection:
         return cls(tuple(f"{text} AS {name}" for text, name in texts.items()), tuple(parts))
 
 
-def packed(plan: PhysicalPlan, sources: dict[str, DataFrame], labels: tuple[int, ...]) -> DataFrame:
+def packed(plan: PhysicalPlan, sources: dict[str, DataFrame], shuffle_keys: tuple[int, ...]) -> DataFrame:
     """All inputs as blobs by bucket, in one DataFrame."""
     by_source: dict[str, list[tuple[int, Frame]]] = {}
     projections: list[tuple[DataFrame, tuple[Part, ...]]] = []
@@ -75,7 +75,7 @@ def packed(plan: PhysicalPlan, sources: dict[str, DataFrame], labels: tuple[int,
     for name, frames in by_source.items():
         projection = Projection.of(frames, sources[name].isStreaming)
         projections.append((sources[name].alias(SOURCE).selectExpr(*projection.texts), projection.parts))
-    blobs = [rows.mapInArrow(pack_stage(plan.pipeline, parts, labels), BLOBS) for rows, parts in projections]
+    blobs = [rows.mapInArrow(pack_stage(plan.pipeline, parts, shuffle_keys), BLOBS) for rows, parts in projections]
     return reduce(DataFrame.union, blobs)
 
 
@@ -94,22 +94,22 @@ def frame_texts(frame: Frame, is_streaming: bool = False) -> dict[str, str]:
 
 
 def pack_stage(
-    pipeline: Pipeline, parts: tuple[Part, ...], labels: tuple[int, ...]
+    pipeline: Pipeline, parts: tuple[Part, ...], shuffle_keys: tuple[int, ...]
 ) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
     """PACK for `mapInArrow`."""
-    return partial(_pack_batches, pipeline, parts, labels)
+    return partial(_pack_batches, pipeline, parts, shuffle_keys)
 
 
 def _pack_batches(
-    pipeline: Pipeline, parts: tuple[Part, ...], labels: tuple[int, ...], batches: Iterable[pa.RecordBatch]
+    pipeline: Pipeline, parts: tuple[Part, ...], shuffle_keys: tuple[int, ...], batches: Iterable[pa.RecordBatch]
 ) -> Batches:
-    settle()
+    prepare_worker()
     first = next((projected for own, projected in parts[0].columns if own == FIRST), None)
-    if first is not None and isinstance(pipeline.timing.rule, OnArrival):
+    if first is not None and isinstance(pipeline.timing.rule, AtArrivals):
         batches = whole_rows(batches, first)
     for number, batch in enumerate(batch for batch in batches if batch.num_rows):
         for part in parts:
-            yield blob_batch(pack(pipeline, part.stream, labels, part.of(batch), number=number))
+            yield blob_batch(pack(pipeline, part.stream, shuffle_keys, part.of(batch), number=number))
 
 
 def whole_rows(batches: Iterable[pa.RecordBatch], first: str) -> Batches:

@@ -18,7 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from joinfold.errors import JoinfoldError
 from joinfold.physical.stage import is_plain
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.runtime.failures import clear_error
 from joinfold.timetext import timestamp_text
 
@@ -78,7 +78,7 @@ class Progress:
     plan_change: str | None = None
 
 
-def observed(noted: DataFrame, streams: int, run: str) -> DataFrame:
+def observed(outgoing: DataFrame, streams: int, run: str) -> DataFrame:
     """FOLD's answers with its metrics watched: one row of each bucket carries them."""
     watched: list[Column] = [
         f.max("watermark").alias("watermark"),
@@ -95,7 +95,7 @@ def observed(noted: DataFrame, streams: int, run: str) -> DataFrame:
         watched.append(f.sum(f.col("read")[place]).alias(f"read_{place}"))
         for number, name in enumerate(FIGURES):
             watched.append(f.max(f.col("figures")[place * len(FIGURES) + number]).alias(f"{name}_{place}"))
-    return noted.observe(METRICS + run, *watched).where("blob IS NOT NULL").select("stage", "bucket", "blob")
+    return outgoing.observe(METRICS + run, *watched).where("blob IS NOT NULL").select("stage", "bucket", "blob")
 
 
 class Handle:

@@ -23,9 +23,9 @@ from pyspark.sql import functions as f
 from joinfold.errors import UsageError
 from joinfold.logical.expressions import Column, Expression, inputs_read, rewrite, walk
 from joinfold.names import identifier_text
-from joinfold.physical.columns import FIRST, KEEP, MATCHES, TIME
+from joinfold.physical.column_names import FIRST, KEEP, MATCHES, TIME
 from joinfold.physical.plan import Attachment, Frame, FrameColumn
-from joinfold.planner.drafting.relations import reads_within
+from joinfold.planner.drafting.homes import reads_within
 from joinfold.runtime.expressions import SOURCE, of_source, spark_text, time_text
 
 ROW = "row"

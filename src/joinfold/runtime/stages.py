@@ -14,7 +14,7 @@ from joinfold.operators.emitted import Emitted
 from joinfold.operators.packing.routing import Addressed, pass_on
 from joinfold.operators.stages.bucket import Bucket
 from joinfold.operators.stages.merge import finished
-from joinfold.operators.stages.opening import open_bucket
+from joinfold.operators.stages.open_bucket import open_bucket
 from joinfold.operators.values import stable_hash
 from joinfold.physical.choice import FoldChoice
 from joinfold.physical.plan import Pipeline
@@ -22,7 +22,7 @@ from joinfold.physical.stage import Concatenate, LastStage, StatefulStage
 from joinfold.planner.adapting import Change, Following
 from joinfold.planner.stream_statistics import Statistics
 from joinfold.runtime.blobs import BLOBS_ARROW, blob_batch
-from joinfold.runtime.workers import settle
+from joinfold.runtime.workers import prepare_worker
 from joinfold.types import Schema
 
 
@@ -44,9 +44,9 @@ class StageRun:
         """The stage."""
         return self.pipeline.stages[self.number]
 
-    def open(self, label: int) -> Bucket:
+    def open(self, shuffle_key: int) -> Bucket:
         """A bucket before its first row."""
-        return open_bucket(self.stage, self.pipeline.timing, self.buckets.index(label), self.choice)
+        return open_bucket(self.stage, self.pipeline.timing, self.buckets.index(shuffle_key), self.choice)
 
     def follow(self, bucket: Bucket, compared: Statistics | None) -> tuple[Statistics | None, Change | None]:
         """Lets a bucket go on with a cheaper plan if there is one; what was compared, and what has changed."""
@@ -61,10 +61,10 @@ class StageRun:
         """The plan of a bucket that follows the data, in a few words."""
         return None if self.following is None else self.following.title(self.stage, bucket.choice)
 
-    def split(self, label: int, emitted: Emitted) -> Iterator[Addressed]:
+    def split(self, shuffle_key: int, emitted: Emitted) -> Iterator[Addressed]:
         """Sends what a bucket has emitted to the stages that read it; the last stage with state sends it to MERGE."""
         if self.number < len(self.pipeline.stages) - 1:
-            yield from pass_on(self.pipeline, self.number, self.buckets.index(label), self.buckets, emitted)
+            yield from pass_on(self.pipeline, self.number, self.buckets.index(shuffle_key), self.buckets, emitted)
             return
         rows, last, merge = emitted.rows, self.pipeline.last, len(self.pipeline.stages)
         if rows is None:
@@ -85,17 +85,17 @@ class StageRun:
 
 def run_bounded(stage: StageRun, blobs: pa.Table) -> pa.Table:
     """A stage over all blobs of a bucket, to the end; those for other stages go on as they are."""
-    label = blobs.column("bucket")[0].as_py()
+    shuffle_key = blobs.column("bucket")[0].as_py()
     own = pc.equal(blobs.column("stage"), stage.number)
-    bucket = stage.open(label)
+    bucket = stage.open(shuffle_key)
     bucket.absorb(blobs.filter(own).column("blob").to_pylist())
-    emitted = blob_batch(stage.split(label, bucket.answer(to_the_end=True)))
+    emitted = blob_batch(stage.split(shuffle_key, bucket.answer(to_the_end=True)))
     return pa.concat_tables([blobs.filter(pc.invert(own)).cast(BLOBS_ARROW), pa.Table.from_batches([emitted])])
 
 
 def finish_batches(last: LastStage, schema: Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """MERGE over all that a partition has of a micro-batch."""
-    settle()
+    prepare_worker()
     decoded = [decode(blob) for batch in batches for blob in batch.column("blob").to_pylist() if blob is not None]
     answers = finished(last, [Emitted(rows, **facts) for rows, facts in decoded])
     if answers is not None:

@@ -19,7 +19,7 @@ from joinfold.runtime.blobs import BLOBS
 from joinfold.runtime.handle import FIGURES, METRIC_COLUMNS, observed
 from joinfold.runtime.stages import StageRun
 from joinfold.runtime.warm import WarmBucket, WarmBuckets, shared_folder
-from joinfold.runtime.workers import settle
+from joinfold.runtime.workers import prepare_worker
 
 ROWS = f"{BLOBS}, {METRIC_COLUMNS}"
 
@@ -44,41 +44,41 @@ class StageProcessor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Opens the state."""
-        settle()
+        prepare_worker()
         # All versions have used this name, so that an older state is found, and refused by its version.
         self.kept = handle.getMapState("moment", "number long", "blob binary")
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         """A micro-batch of a bucket."""
-        label, number = int(key[0]), self.stage.number
+        shuffle_key, number = int(key[0]), self.stage.number
         state = BucketState(
-            self.kept, self.stage.pipeline, number, self.stage.buckets.index(label), len(self.stage.buckets)
+            self.kept, self.stage.pipeline, number, self.stage.buckets.index(shuffle_key), len(self.stage.buckets)
         )
-        warm = self._warm(label, state)
+        warm = self._warm(shuffle_key, state)
         bucket = warm.bucket
         blobs = [row for frame in rows for row in zip(frame["stage"], frame["bucket"], frame["blob"], strict=True)]
         state.chunks.add(bucket.absorb(blob for own, _, blob in blobs if own == number))
         emitted = bucket.answer()
         state.chunks.add(bucket.take_made())
-        noted = [row for row in blobs if row[0] != number]
-        noted += self.stage.split(label, emitted)
+        outgoing = [row for row in blobs if row[0] != number]
+        outgoing += self.stage.split(shuffle_key, emitted)
         state.chunks.forget(bucket.is_done)
         state.chunks.merge(bucket)
         warm.compared, change = self.stage.follow(bucket, warm.compared)
-        _warm.keep(f"{self.run}-{label}", state.save(bucket), warm)
-        yield _rows(noted, bucket, len(emitted.numbers), state.chunks.size_bytes, self.stage.title(bucket), change)
+        _warm.keep(f"{self.run}-{shuffle_key}", state.save(bucket), warm)
+        yield _rows(outgoing, bucket, len(emitted.numbers), state.chunks.size_bytes, self.stage.title(bucket), change)
 
     def close(self) -> None:
         """Nothing to close: the state is Spark's."""
 
-    def _warm(self, label: int, state: BucketState) -> WarmBucket:
+    def _warm(self, shuffle_key: int, state: BucketState) -> WarmBucket:
         """The bucket as the state has it, from memory where the token fits."""
-        found = None if state.token is None else _warm.take(f"{self.run}-{label}", state.token)
+        found = None if state.token is None else _warm.take(f"{self.run}-{shuffle_key}", state.token)
         return WarmBucket(state.open(self.stage.choice)) if found is None else found
 
 
 def _rows(
-    noted: list[Addressed], bucket: Bucket, instants: int, state_bytes: int, title: str | None, change: Change | None
+    outgoing: list[Addressed], bucket: Bucket, instants: int, state_bytes: int, title: str | None, change: Change | None
 ) -> pd.DataFrame:
     """The blobs, and one more row with the bucket's metrics."""
     streams = bucket.position.streams
@@ -95,7 +95,7 @@ def _rows(
         "plan": title if bucket.is_first else None,
         "change": None if change is None else str(change),
     }
-    rows = [{"stage": number, "bucket": label, "blob": blob} for number, label, blob in noted]
+    rows = [{"stage": number, "bucket": shuffle_key, "blob": blob} for number, shuffle_key, blob in outgoing]
     rows.append({"stage": -1, "bucket": 0, **metrics})
     columns = ["stage", "bucket", "blob", *metrics]
     return pd.DataFrame({name: pd.Series([row.get(name) for row in rows], dtype=object) for name in columns})

@@ -10,7 +10,7 @@ INTERNET = (socket.AF_INET, socket.AF_INET6)
 
 
 @cache
-def settle() -> None:
+def prepare_worker() -> None:
     """Makes the tasks of this worker end sooner."""
     _hide_what_is_loaded()
     _send_at_once()

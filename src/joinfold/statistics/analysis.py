@@ -28,11 +28,11 @@ from joinfold.logical.query import Source
 from joinfold.operators.batches import together
 from joinfold.operators.codec import encode
 from joinfold.operators.stages.bucket import Bucket
-from joinfold.physical.columns import CELL
+from joinfold.physical.column_names import CELL
 from joinfold.physical.stored import Stored
 from joinfold.planner.cost.estimates import Estimate
 from joinfold.planner.cost.windows import instants_per_second
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.stream_statistics import Statistics
 from joinfold.statistics.sampling import sampled_statistics
 from joinfold.window import Continuous, Sliding

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from joinfold.errors import JoinfoldError
 from joinfold.inprocess.frames import frame_batch
-from joinfold.inprocess.relations import Side, attached_sides
+from joinfold.inprocess.relations import AliasedRows, attached_sides
 from joinfold.inprocess.rows import Rows, times_of
 from joinfold.kernels.grouping import group_rows
 from joinfold.operators.packing.rows import timed_rows
@@ -28,7 +28,7 @@ from joinfold.physical.plan import Frame, PhysicalPlan
 from joinfold.planner.chaining import usual_input
 from joinfold.planner.declaring import assumed_statistics
 from joinfold.planner.stream_statistics import Statistics, StreamStatistics
-from joinfold.statistics.selectivity import sampled_selectivity
+from joinfold.statistics.sampled_selectivity import sampled_selectivity
 from joinfold.window import Continuous, Landmark, RangeByRows, Sliding, Window
 from joinfold.window import Rows as LastRows
 
@@ -83,7 +83,7 @@ def _sample(
     rows: Rows,
     times: Integers | None,
     instant: int | None,
-    sides: tuple[Side, ...] | None,
+    sides: tuple[AliasedRows, ...] | None,
     assumed: StreamStatistics,
 ) -> Sample:
     frame, window, spec = draft.frames[stream], draft.timing.windows[stream], usual_input(draft, stream)
@@ -119,7 +119,7 @@ def _timed(frame: Frame, rows: Rows) -> tuple[Rows, Integers | None]:
     return rows, np.asarray(times.to_numpy(zero_copy_only=False), np.int64)
 
 
-def _sides(frame: Frame, tables: Mapping[str, Rows]) -> tuple[Side, ...] | None:
+def _sides(frame: Frame, tables: Mapping[str, Rows]) -> tuple[AliasedRows, ...] | None:
     """What is attached to a stream; None where that is unknown, or too much to look at."""
     relations = [relation.source.name for attachment in frame.attached for relation in attachment.relations]
     known = all(name in tables and tables[name].num_rows <= MOST_RELATION_ROWS for name in relations)

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from joinfold.logical.query import LogicalQuery
 from joinfold.operators.calendars.calendar import BEGINNING, END, NEVER
 from joinfold.operators.calendars.emission import CandidateEmission, TriggerEmission, emission_of
-from joinfold.operators.calendars.opening import calendars_of
+from joinfold.operators.calendars.open_calendars import calendars_of
 from joinfold.operators.calendars.position import Position
 from joinfold.operators.entries import Integers
-from joinfold.physical.timing import OnTrigger, Timing
+from joinfold.physical.timing import AtTriggers, Timing
 from joinfold.reference import naive
 from joinfold.reference.contents import Timed
 from joinfold.window import Continuous, Landmark, Sliding
@@ -69,8 +69,8 @@ def histories(draw: st.DrawFn) -> tuple[Timing, LogicalQuery, Rows]:
 
 def defined_instants(query: LogicalQuery, rows: Rows) -> list[int]:
     contents = {
-        input_.alias: [Timed(ts, number, {}) for number, ts in enumerate(sorted(rows[place]), start=1)]
-        for place, input_ in enumerate(query.streams)
+        input_.alias: [Timed(ts, number, {}) for number, ts in enumerate(sorted(rows[ordinal]), start=1)]
+        for ordinal, input_ in enumerate(query.streams)
     }
     return list(naive.instants(query, contents))
 
@@ -208,7 +208,7 @@ def test_no_rows_no_instants(made: tuple[Timing, LogicalQuery]) -> None:
 
 
 def test_on_trigger_the_watermark_is_the_instant() -> None:
-    own = timing([Continuous(5), Continuous(5)], OnTrigger())
+    own = timing([Continuous(5), Continuous(5)], AtTriggers())
     position = Position.beginning(2)
     emission = emission_of(own, calendars_of(own, position, {}))
     assert isinstance(emission, TriggerEmission)

@@ -39,11 +39,11 @@ def resumed(position: Position, names: tuple[str, ...] = NAMES) -> Position:
 def test_the_watermark_is_that_of_the_definition(seen: list[tuple[int, int]], delays: tuple[int, int]) -> None:
     catalog = {name: Source(name, SCHEMA, True, "ts", delay) for name, delay in zip("st", delays, strict=True)}
     query = bind(parse("SELECT a.k FROM s a [1 SECOND], t b [1 SECOND] WHERE a.k = b.k"), catalog)
-    batches: list[dict[str, Any]] = [{"st"[place]: [{"ts": ts, "k": 0}]} for place, ts in seen]
+    batches: list[dict[str, Any]] = [{"st"[ordinal]: [{"ts": ts, "k": 0}]} for ordinal, ts in seen]
     position = Position.beginning(2)
     found = [position.watermark(delays)]
-    for place, ts in seen:
-        position.streams[place].see(ts)
+    for ordinal, ts in seen:
+        position.streams[ordinal].see(ts)
         position = resumed(position)
         found.append(position.watermark(delays))
     assert found == streaming.watermark_history(query, batches, range(len(batches)))

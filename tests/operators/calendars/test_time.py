@@ -6,11 +6,11 @@ from hypothesis import given
 
 from joinfold.logical.query import LogicalQuery
 from joinfold.operators.calendars.calendar import BEGINNING, NEVER
-from joinfold.operators.calendars.opening import calendar_of
+from joinfold.operators.calendars.open_calendars import calendar_of
 from joinfold.operators.calendars.position import StreamPosition
 from joinfold.operators.calendars.time import Candidates, TimeCalendar
 from joinfold.operators.entries import Integers
-from joinfold.physical.timing import AtCandidates, OnTrigger, Timing
+from joinfold.physical.timing import AtCandidates, AtTriggers, Timing
 from joinfold.reference import contents as reference
 from joinfold.reference import streaming
 from joinfold.reference.contents import Timed
@@ -83,7 +83,7 @@ def test_due_is_the_first_instant_of_the_definition(every_kind: tuple[tuple[Timi
             ts, found = array(HORIZON), calendar(own, stream)
             defined = [streaming.first_instant(query, window, t) for t in HORIZON]
             assert due(own, stream, ts).tolist() == [NEVER if first is None else first for first in defined]
-            if not isinstance(own.rule, OnTrigger):
+            if not isinstance(own.rule, AtTriggers):
                 accepted = found.accepts(ts)
                 first = found.first_instant(found.cell_of(ts))
                 assert first[accepted].tolist() == due(own, stream, ts)[accepted].tolist()
@@ -117,7 +117,7 @@ def test_the_ends_of_the_calendar_are_exact(near: int) -> None:
     """Python's integers cannot overflow, so they check the arrays."""
     longest = timestamp_us("9999-12-31") - timestamp_us("0001-01-01")
     windows = [Sliding(longest, longest - 7, near), Sliding(longest, 3, near), Continuous(longest), Landmark(near)]
-    for own in (timing(windows, rule) for rule in (None, every(longest), OnTrigger())):
+    for own in (timing(windows, rule) for rule in (None, every(longest), AtTriggers())):
         for stream, window in enumerate(own.windows):
             assert isinstance(window, Sliding | Continuous | Landmark)
             found, grid = calendar(own, stream), own.cells[stream]

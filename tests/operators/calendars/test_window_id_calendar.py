@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from joinfold.operators.calendars.calendar import BEGINNING, END, NEVER
 from joinfold.operators.calendars.emission import emission_of
-from joinfold.operators.calendars.opening import calendar_of, calendars_of
+from joinfold.operators.calendars.open_calendars import calendar_of, calendars_of
 from joinfold.operators.calendars.position import Position, StreamPosition
 from joinfold.operators.calendars.window_ids import WindowIdCalendar
 from joinfold.operators.entries import Integers

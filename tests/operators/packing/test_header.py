@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from joinfold.operators.codec import decode, encode
 from joinfold.operators.entries import Integers
-from joinfold.operators.packing.glimpse import SETS, Glimpse
 from joinfold.operators.packing.header import NOTHING_KEYLESS, Header
+from joinfold.operators.packing.sample_statistics import SETS, SampleStatistics
 
 int64 = st.integers(-(2**63), 2**63 - 1)
 cells = st.lists(int64, max_size=4).map(lambda own: np.array(own, np.int64))
-glimpses = st.lists(st.integers(0, 2**40), min_size=9, max_size=9).map(
-    lambda numbers: Glimpse(*numbers, sketches=np.full((SETS, 128), numbers[0] % 256, np.uint8))
+samples = st.lists(st.integers(0, 2**40), min_size=9, max_size=9).map(
+    lambda numbers: SampleStatistics(*numbers, sketches=np.full((SETS, 128), numbers[0] % 256, np.uint8))
 )
 headers = st.builds(
     Header,
@@ -27,7 +27,7 @@ headers = st.builds(
     cells,
     st.integers(0, 9),
     st.booleans(),
-    st.none() | glimpses,
+    st.none() | samples,
 )
 
 
@@ -35,7 +35,7 @@ def values(header: Header) -> dict[str, Any]:
     """All that a header says, as what can be compared."""
     found = {field.name: getattr(header, field.name) for field in fields(Header)}
     found = {name: own.tolist() if isinstance(own, np.ndarray) else own for name, own in found.items()}
-    return found | {"glimpse": None if header.glimpse is None else header.glimpse.text()}
+    return found | {"sample": None if header.sample is None else header.sample.text()}
 
 
 def travelled(facts: dict[str, Any]) -> Header:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from joinfold.inprocess import InProcess
 from joinfold.operators.cells import Cells
-from joinfold.operators.windows.fused import Fused
+from joinfold.operators.windows.fused import FusedWindows
 from joinfold.planner.forcing import Plan
 from joinfold.planner.planning import plan_query
 from joinfold.reference.streaming import stream
@@ -131,7 +131,7 @@ def test_a_move_is_one_step_for_each_window(
     calls: Counter[str] = Counter()
 
     def counted(name: str) -> Callable[..., None]:
-        method = getattr(Fused, name)
+        method = getattr(FusedWindows, name)
 
         def call(*arguments: Any) -> None:
             calls[name] += 1
@@ -140,7 +140,7 @@ def test_a_move_is_one_step_for_each_window(
         return call
 
     for name in ("enter", "leave"):
-        monkeypatch.setattr(Fused, name, counted(name))
+        monkeypatch.setattr(FusedWindows, name, counted(name))
     machine = InProcess(plan_of(f"SELECT {select} FROM {windows} WHERE a.k = b.k {emit}", SCHEMA))
     for start in range(0, 1000, 100):
         rows = [{"ts": ts, "k": ts % 3, "g": 0, "v": ts, "d": 0.0} for ts in range(start, start + 100)]

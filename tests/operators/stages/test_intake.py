@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from joinfold.logical.query import LogicalQuery
 from joinfold.operators.calendars.calendar import BEGINNING, END, NOTHING, Content
-from joinfold.operators.calendars.opening import calendar_of
+from joinfold.operators.calendars.open_calendars import calendar_of
 from joinfold.operators.calendars.position import StreamPosition
 from joinfold.operators.entries import Entries
 from joinfold.operators.stages.intake import TimedIntake, ViewIntake
-from joinfold.physical.columns import CELL, COPIES, EQUAL, MOVED, NUMBER
+from joinfold.physical.column_names import CELL, COPIES, EQUAL, MOVED, NUMBER
 from joinfold.physical.timing import Timing
 from joinfold.reference import contents as reference
 from joinfold.reference.contents import Timed
@@ -54,7 +54,7 @@ def test_what_is_inside_is_what_the_definition_holds(
     contents: list[Content] = [NOTHING] * own.streams
     inside, leaving = Counter[int](), dict[int, int]()
     candidates = candidates_in_horizon(own)
-    for step, at in enumerate(sorted({candidates[place % len(candidates)] for place in chosen})):
+    for step, at in enumerate(sorted({candidates[ordinal % len(candidates)] for ordinal in chosen})):
         if step == rebuilt:  # all enter again
             intake.rebuild(adopted)
             contents, inside = [NOTHING] * own.streams, Counter[int]()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joinfold.inprocess import InProcess
-from joinfold.operators.packing.glimpse import LOOKED, SETS, Glimpse
+from joinfold.operators.packing.sample_statistics import LOOKED, SETS, SampleStatistics
 from joinfold.operators.stages.observed import MOST_PARTS, Observed
 from joinfold.physical.measured import StreamFigures
 from joinfold.window import Continuous, Landmark, Rows, Window
@@ -117,16 +117,16 @@ def test_all_ways_of_answering_see(text: str) -> None:
 # --- parts --------------------------------------------------------------------------------------------------------
 
 
-def glimpse(rows: int, looked: int | None = None, value: int = 1) -> Glimpse:
+def sample(rows: int, looked: int | None = None, value: int = 1) -> SampleStatistics:
     sketches = np.full((SETS, 128), value, np.uint8)
-    return Glimpse(rows, rows, rows, rows, 0, rows, looked or rows, rows, 0, sketches)
+    return SampleStatistics(rows, rows, rows, rows, 0, rows, looked or rows, rows, 0, sketches)
 
 
 def fed(window: Window, micro_batches: list[tuple[int, int]]) -> Observed:
     """Micro-batches of a stream, as rows and largest time."""
     observed = Observed((window,))
     for rows, largest_us in micro_batches:
-        observed.see([(0, rows, largest_us, glimpse(rows))])
+        observed.see([(0, rows, largest_us, sample(rows))])
     return observed
 
 
@@ -163,7 +163,7 @@ def test_rows_that_all_have_one_time_have_no_rate() -> None:
 def test_batches_that_were_not_looked_at_count_by_their_rows() -> None:
     observed = Observed((Continuous(100 * SECOND),))
     for second in range(9):
-        observed.see([(0, 1000, second * SECOND, glimpse(1000) if second == 4 else None)])
+        observed.see([(0, 1000, second * SECOND, sample(1000) if second == 4 else None)])
     found = observed.figures(0)
     assert found is not None
     assert found.rate == pytest.approx(1000)

@@ -12,7 +12,7 @@ from joinfold.operators.stages.bucket import Bucket
 from joinfold.operators.stages.merge import finished
 from joinfold.operators.state.bucket_state import BucketState
 from joinfold.physical.stored import BoundariesOf
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.reference.rows import from_arrow
 from tests.operators.runs import Data, tables_of
 from tests.operators.state.memory import Memory
@@ -120,12 +120,12 @@ def going_on(
         start = batch * each_us + (0 if stream else behind_us)
         return [
             {
-                "ts": start + place * each_us // rows,
-                "k": (batch + place) % keys,
-                "j": (batch * (stream + 2) + place) % keys,
-                "v": (batch * 7 + place * 3) % 11,
+                "ts": start + ordinal * each_us // rows,
+                "k": (batch + ordinal) % keys,
+                "j": (batch * (stream + 2) + ordinal) % keys,
+                "v": (batch * 7 + ordinal * 3) % 11,
             }
-            for place in range(rows)
+            for ordinal in range(rows)
         ]
 
     return [{name: own(batch, number) for number, name in enumerate(names)} for batch in range(batches)]

@@ -12,7 +12,7 @@ from joinfold.operators.state.chunks import FRESH_RUNS
 from joinfold.operators.state.schema import stored_columns
 from joinfold.physical.stored import ArrivalsOf, BoundariesOf, EntriesOf, Inside, OrderOf, Waiting, stored_name
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
 from joinfold.reference.streaming import stream
 from tests.operators.chains import chain_of

@@ -9,7 +9,7 @@ from joinfold.inprocess.frames import frame_batch
 from joinfold.operators.packing.routing import pack
 from joinfold.operators.stages.bucket import Bucket
 from joinfold.operators.stages.merge import finished
-from joinfold.operators.stages.opening import open_bucket
+from joinfold.operators.stages.open_bucket import open_bucket
 from joinfold.operators.state import chunks as module
 from joinfold.operators.state.chunks import FRESH_RUNS, Chunks
 from joinfold.reference.rows import from_arrow
@@ -93,7 +93,7 @@ class Stream:
 
 
 def batch_at(second: int, rows: int = KEYS) -> Data:
-    values = [{"ts": 10 * second + place % 10, "k": place % KEYS, "v": second} for place in range(rows)]
+    values = [{"ts": 10 * second + ordinal % 10, "k": ordinal % KEYS, "v": second} for ordinal in range(rows)]
     return {"a": values, "b": values[:1]}
 
 

@@ -15,9 +15,9 @@ from joinfold.operators.packing.routing import pack, pass_on
 from joinfold.operators.stages.fold import Fold
 from joinfold.operators.stages.intake import ViewIntake
 from joinfold.operators.stages.merge import finished
-from joinfold.operators.stages.opening import open_bucket
+from joinfold.operators.stages.open_bucket import open_bucket
 from joinfold.operators.state.chunks import FRESH_RUNS, Chunks
-from joinfold.physical.columns import CELL, COUNT, ORIGIN
+from joinfold.physical.column_names import CELL, COUNT, ORIGIN
 from joinfold.physical.stored import EntriesOf
 from joinfold.reference.rows import from_arrow
 from joinfold.reference.streaming import stream
@@ -68,7 +68,7 @@ class Chain:
             chunks.forget(fold.is_done)
             chunks.merge(fold)
             self.facts[number] = chunks.facts()
-            names = {EntriesOf(fold.inputs[place].name) for place in fold.body.views}
+            names = {EntriesOf(fold.inputs[ordinal].name) for ordinal in fold.body.views}
             views = [run for run in chunks.runs if run.stored in names]
             self.most_entries[number] = max(self.most_entries[number], sum(run.entries for run in views))
             self.most_runs[number] = max(self.most_runs[number], len(views))
@@ -89,12 +89,12 @@ class Chain:
 def current_rows(fold: Fold) -> list[list[dict[str, Any]]]:
     """What is in force of each view that a fold reads."""
     found = []
-    for place, intake in fold.intakes.items():
+    for ordinal, intake in fold.intakes.items():
         if not isinstance(intake, ViewIntake):
             continue
         current = deepcopy(intake.current).take()
-        rows = [] if current is None else fold.live.vocabulary._batch_of(place, current).to_pylist()
-        identity = fold.inputs[place].identity
+        rows = [] if current is None else fold.live.vocabulary._batch_of(ordinal, current).to_pylist()
+        identity = fold.inputs[ordinal].identity
         found.append(sorted(rows, key=lambda row: [row[name] for name in identity]))
     return found
 
@@ -114,7 +114,7 @@ def coming_and_going(instants: int, live: int, each: int = 1) -> list[Data]:
     for first in range(0, instants, each):
         batches.append({"a": [], "b": [], "c": []})
         for ts in range(first, first + each):
-            rows = [{"ts": ts, "k": 1, "j": ts * live + place, "s": place} for place in range(live)]
+            rows = [{"ts": ts, "k": 1, "j": ts * live + ordinal, "s": ordinal} for ordinal in range(live)]
             for name, own in (("a", [rows[0] | {"s": ts % 7}]), ("b", rows), ("c", rows[:1])):
                 batches[-1][name] += own
     return batches
@@ -158,8 +158,8 @@ class View:
     def __init__(self) -> None:
         self.chain = Chain(TEXT.format("[TUMBLE 1 MICROSECOND]"))
         body = self.chain.plan.body
-        (place,) = body.views
-        self.spec = body.inputs[place]
+        (ordinal,) = body.views
+        self.spec = body.inputs[ordinal]
         (self.key,) = self.spec.keys
         self.store = Memory()
         self.facts: dict[str, Any] | None = None

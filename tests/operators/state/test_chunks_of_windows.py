@@ -36,8 +36,8 @@ def test_buckets_made_anew_from_their_chunks_go_on_as_before(name: str) -> None:
     query, batches = Query(plan_of(TEXTS[name], SCHEMA)), going_on(5 * FRESH_RUNS, rows=7, each_us=4)
     for number, batch in enumerate(batches):
         query.run(batch)
-        for place, own in enumerate(query.buckets):
-            if number % 3 != place % 3:
+        for ordinal, own in enumerate(query.buckets):
+            if number % 3 != ordinal % 3:
                 own.make_anew()
     expected = stream(query.plan.query, batches)
     assert len(expected.answers) > 4 * FRESH_RUNS

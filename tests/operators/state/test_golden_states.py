@@ -7,7 +7,7 @@ import pytest
 from joinfold.errors import EvaluationError, QueryError, UsageError
 from joinfold.operators.codec import VERSION
 from joinfold.planner.forcing import Plan
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
 from joinfold.reference.streaming import stream
 from joinfold.runtime.checkpoint import Manifest, refuse_another

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from joinfold.inprocess import InProcess
 from joinfold.operators.stages.fold import Fold
 from joinfold.operators.windows.ranges import LEAST, MOST, RangeCodes
-from joinfold.operators.windows.summed import Summed, _ascending
+from joinfold.operators.windows.summed import SummedWindows, _ascending
 from joinfold.physical.combining import Bound, RangeJoin
 from joinfold.planner.forcing import Plan
 from joinfold.planner.planning import plan_query
@@ -84,7 +84,7 @@ def test_sums_of_bands_that_come_little_by_little(band: str, seed: int, batches:
 def places_held(machine: InProcess, side: int) -> list[int]:
     """How many places each order of an input has."""
     (fold,) = machine.buckets
-    assert isinstance(fold, Fold) and isinstance(fold.live.windows, Summed)
+    assert isinstance(fold, Fold) and isinstance(fold.live.windows, SummedWindows)
     return [order.sums.live_entries for order in fold.live.windows.orders[side]]
 
 
@@ -129,7 +129,7 @@ def test_where_bands_begin_that_hold_a_value(
     codes = RangeCodes(RangeJoin(0, "x", 1, Bound("low", low_inclusive), Bound("high", high_inclusive)))
     codes.learn(0, {"x": pa.array(values, pa.int64())})
     for some in bands:
-        ends = ([band[place] for band in some] for place in range(2))
+        ends = ([band[ordinal] for band in some] for ordinal in range(2))
         codes.learn(1, {name: pa.array(end, pa.int64()) for name, end in zip(("low", "high"), ends, strict=True)})
     all_values, all_bands = np.arange(len(values)), np.arange(sum(map(len, bands)))
     begins, can_match = codes.index_codes(1, all_bands)
@@ -151,7 +151,7 @@ def test_where_bands_begin_that_hold_a_value(
     )
 )
 def test_entries_are_in_order_whether_or_not_they_fit_into_a_number(entries: list[tuple[int, int, int]]) -> None:
-    key, group, codes = (np.array([entry[place] for entry in entries], np.int64) for place in range(3))
+    key, group, codes = (np.array([entry[ordinal] for entry in entries], np.int64) for ordinal in range(3))
     order = _ascending(key.astype(np.int32), group.astype(np.int32), codes)
     assert sorted(order.tolist()) == list(range(len(entries)))
-    assert [entries[place] for place in order] == sorted(entries)
+    assert [entries[ordinal] for ordinal in order] == sorted(entries)

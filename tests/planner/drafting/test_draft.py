@@ -10,22 +10,22 @@ from hypothesis import strategies as st
 
 import joinfold as jf
 from joinfold.errors import QueryError
-from joinfold.physical.columns import ORIGIN
+from joinfold.physical.column_names import ORIGIN
 from joinfold.physical.payload import InputSpec, ViewSum
 from joinfold.physical.source import ConstantRow, StreamRows
 from joinfold.physical.stage import (
     Concatenate,
     FoldAtArrivals,
     FoldAtInstants,
+    JoinAsFound,
     JoinAtMoves,
-    JoinOnEntry,
     Merge,
     inputs_of,
 )
-from joinfold.physical.timing import AsFound, AtCandidates, ByWindowId, OnArrival, OnTrigger
+from joinfold.physical.timing import AsFound, AtArrivals, AtCandidates, AtTriggers, ByWindowId
 from joinfold.planner.drafting import draft as drafting
 from joinfold.planner.drafting.draft import draft
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
 from joinfold.window import Grid
 from tests.planner.known import JOINED, WINDOW, chain_of, plans_in_seconds, query_of, unknown
@@ -115,14 +115,14 @@ COUNTED = "SELECT COUNT(*) AS n FROM a {}, b {} WHERE a.k = b.k"
 @pytest.mark.parametrize(
     ("text", "kind", "rule"),
     [
-        (PLAIN.format(RANGE, WINDOW), JoinOnEntry, AsFound()),
-        (PLAIN.format("[UNBOUNDED]", WINDOW), JoinOnEntry, AsFound()),
+        (PLAIN.format(RANGE, WINDOW), JoinAsFound, AsFound()),
+        (PLAIN.format("[UNBOUNDED]", WINDOW), JoinAsFound, AsFound()),
         (PLAIN.format(ROWS, WINDOW), JoinAtMoves, AsFound()),
         (PLAIN.format("[PARTITION BY g ROWS 3]", WINDOW), JoinAtMoves, AsFound()),
         (PLAIN.format(WINDOW, WINDOW) + " SYNC ON WINDOW ID MOD 3", JoinAtMoves, ByWindowId(3)),
         (COUNTED.format(WINDOW, WINDOW) + " SYNC ON WINDOW ID", FoldAtInstants, ByWindowId(None)),
-        (COUNTED.format(RANGE, RANGE) + " EMIT ON ARRIVAL", FoldAtArrivals, OnArrival()),
-        (COUNTED.format(RANGE, RANGE) + " EMIT ON TRIGGER", FoldAtInstants, OnTrigger()),
+        (COUNTED.format(RANGE, RANGE) + " EMIT ON ARRIVAL", FoldAtArrivals, AtArrivals()),
+        (COUNTED.format(RANGE, RANGE) + " EMIT ON TRIGGER", FoldAtInstants, AtTriggers()),
         (
             COUNTED.format(RANGE, ROWS) + " EMIT EVERY 4 SECONDS",
             FoldAtInstants,
@@ -134,7 +134,7 @@ COUNTED = "SELECT COUNT(*) AS n FROM a {}, b {} WHERE a.k = b.k"
 def test_the_stage_and_the_rule_follow_from_the_query(text: str, kind: type, rule: object) -> None:
     plan = draft(query_of(text))
     assert type(plan.answering) is kind and plan.timing.rule == rule
-    placed = isinstance(rule, ByWindowId | OnArrival)
+    placed = isinstance(rule, ByWindowId | AtArrivals)
     assert bool(plan.pipeline.last.placed) == placed
     assert isinstance(plan.pipeline.last, Concatenate) == plan.query.is_plain_join
 

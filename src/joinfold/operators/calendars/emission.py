@@ -20,7 +20,7 @@ from joinfold.operators.calendars.position import Position
 from joinfold.operators.calendars.time import Candidates, KeyedCalendar, TimeCalendar
 from joinfold.operators.calendars.window_ids import WindowIdCalendar
 from joinfold.operators.entries import Integers
-from joinfold.physical.timing import AsFound, AtCandidates, ByWindowId, OnArrival, OnTrigger, Timing
+from joinfold.physical.timing import AsFound, AtArrivals, AtCandidates, AtTriggers, ByWindowId, Timing
 from joinfold.window import Continuous, Landmark, Sliding
 
 Columns = list[list[int]]
@@ -46,7 +46,7 @@ def emission_of(timing: Timing, calendars: Sequence[Calendar]) -> Emission:
             return CandidateEmission(timing.rule, calendars)
         case ByWindowId():
             return WindowIdEmission(calendars)
-        case OnTrigger() | OnArrival() | AsFound():
+        case AtTriggers() | AtArrivals() | AsFound():
             return TriggerEmission()
 
 

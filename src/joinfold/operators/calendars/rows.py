@@ -15,7 +15,7 @@ from joinfold.operators.calendars.time import CellCalendar
 from joinfold.operators.entries import Integers
 from joinfold.operators.ordering import in_order, ranks
 from joinfold.operators.values import identity_codes
-from joinfold.physical.columns import CELL, COPIES, EQUAL, MOVED, NUMBER
+from joinfold.physical.column_names import CELL, COPIES, EQUAL, MOVED, NUMBER
 from joinfold.physical.timing import Timing
 from joinfold.window import RangeByRows, Rows
 

@@ -9,7 +9,7 @@ from joinfold.operators.batches import cells_of
 from joinfold.operators.calendars.calendar import BEGINNING, NEVER, NOTHING, Content
 from joinfold.operators.calendars.position import StreamPosition
 from joinfold.operators.entries import Flags, Integers
-from joinfold.physical.timing import AsFound, AtCandidates, EmissionRule, OnArrival, OnTrigger, TimeWindow, Timing
+from joinfold.physical.timing import AsFound, AtArrivals, AtCandidates, AtTriggers, EmissionRule, TimeWindow, Timing
 from joinfold.window import Landmark, PartitionedRows, Sliding
 
 Time = TypeVar("Time", int, Integers)
@@ -74,7 +74,7 @@ class CellCalendar:
         windows, or before a mark. A plain join waits for nothing that no window will hold.
         """
         match self.rule:
-            case OnTrigger() | OnArrival():
+            case AtTriggers() | AtArrivals():
                 return cells + 1
             case AsFound():
                 return np.where(self.accepts(cells), self.first_instant(cells), NEVER)

@@ -39,7 +39,7 @@ class Incremental(Method):
         self.totals.add(values, -1)
         self.extremes.subtract(values)
 
-    def settle(self, now: int) -> None:
+    def advance(self, now: int) -> None:
         """The totals are where they are."""
 
     def heads(self, now: int) -> list[tuple[Integers, NDArray[np.bool_]]]:

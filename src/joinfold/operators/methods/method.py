@@ -42,7 +42,7 @@ class Method(ABC):
         raise AssertionError(f"{type(self).__name__} does not join what leaves")
 
     @abstractmethod
-    def settle(self, now: int) -> None:
+    def advance(self, now: int) -> None:
         """Brings the totals to ``now``."""
 
     @abstractmethod

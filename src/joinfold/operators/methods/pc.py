@@ -29,7 +29,7 @@ class Pipelined(Method):
         """Combinations that have come into being."""
         self.queue.append(values)
 
-    def settle(self, now: int) -> None:
+    def advance(self, now: int) -> None:
         """Drops what has ended and sums what is left."""
         self.totals.clear()
         live = []

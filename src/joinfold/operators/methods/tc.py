@@ -64,7 +64,7 @@ class TimeCarrying(Method):
         if len(ending):
             self.charges.add(self.charges.together([ending]))
 
-    def settle(self, now: int) -> None:
+    def advance(self, now: int) -> None:
         """What has left takes its charges with it."""
         gone = self.charges.between(BEGINNING, now + 1)
         if gone is not None:

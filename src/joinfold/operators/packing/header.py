@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from joinfold.operators.entries import Integers
-from joinfold.operators.packing.glimpse import Glimpse
+from joinfold.operators.packing.sample_statistics import SampleStatistics
 
 
 @dataclass(slots=True)
@@ -14,7 +14,7 @@ class Header:
     """How many rows came, the largest time, the cells that have a row, filtered or not, and what entries do not count.
 
     ``keyless`` are, by cell, the rows that pass the filters and that entries do not count: those with a NULL in their
-    key, or, where rows have matches in relations, all. The ``glimpse`` says what the rows are like.
+    key, or, where rows have matches in relations, all. The ``sample`` says what the rows are like.
     """
 
     rows: int
@@ -24,7 +24,7 @@ class Header:
     keyless_counts: Integers
     timeless: int
     counts_entries: bool
-    glimpse: Glimpse | None
+    sample: SampleStatistics | None
 
     def facts(self) -> dict[str, Any]:
         """The header as it travels beside the entries of a blob."""
@@ -36,7 +36,7 @@ class Header:
             "keyless_counts": self.keyless_counts.tolist(),
             "timeless": self.timeless,
             "counts_entries": self.counts_entries,
-            "glimpse": None if self.glimpse is None else self.glimpse.text(),
+            "sample": None if self.sample is None else self.sample.text(),
         }
 
     @classmethod
@@ -52,7 +52,7 @@ class Header:
             keyless_counts,
             facts["timeless"],
             facts["counts_entries"],
-            Glimpse.of_text(facts["glimpse"]) if facts["glimpse"] else None,
+            SampleStatistics.of_text(facts["sample"]) if facts["sample"] else None,
         )
 
 

@@ -19,12 +19,12 @@ import pyarrow as pa
 from joinfold.operators.codec import encode
 from joinfold.operators.emitted import Emitted
 from joinfold.operators.entries import Integers
-from joinfold.operators.packing.entries import aggregate
-from joinfold.operators.packing.glimpse import glimpse_of
 from joinfold.operators.packing.header import NOTHING_KEYLESS, Header
 from joinfold.operators.packing.rows import TimedRows, distinct_values, timed_rows
+from joinfold.operators.packing.rows_to_entries import aggregate
+from joinfold.operators.packing.sample_statistics import sample_statistics
 from joinfold.operators.values import present, stable_hash
-from joinfold.physical.columns import (
+from joinfold.physical.column_names import (
     BATCH,
     CELL,
     COUNT,
@@ -60,18 +60,23 @@ from joinfold.physical.stage import (
 from joinfold.physical.timing import Timing
 
 Addressed = tuple[int, int, bytes]  # stage, bucket label, blob
-Labels = tuple[int, ...]
+ShuffleKeys = tuple[int, ...]
 NO_ROWS = pa.RecordBatch.from_pydict({CELL: pa.array([], pa.int64())})
 
 
 def pack(
-    pipeline: Pipeline, stream: int, labels: Labels, batch: pa.RecordBatch, by_row: bool = False, number: int = 0
+    pipeline: Pipeline,
+    stream: int,
+    shuffle_keys: ShuffleKeys,
+    batch: pa.RecordBatch,
+    by_row: bool = False,
+    number: int = 0,
 ) -> Iterator[Addressed]:
     """The blobs of a batch of a stream's rows; ``number`` is that of the batch in its task."""
     own, spec = pipeline.stage_of(stream), pipeline.input_of(stream)
     stage, rows = pipeline.stages[own], timed_rows(pipeline.timing, spec, batch)
     if isinstance(stage, FoldAtArrivals):
-        yield from _arrivals(stage, own, spec, stream, labels, rows, number)
+        yield from _arrivals(stage, own, spec, stream, shuffle_keys, rows, number)
         return
     entries, header = pack_rows(pipeline.timing, stage, spec, stream, rows, by_row, number)
     facts = header.facts()
@@ -79,16 +84,16 @@ def pack(
     for other, reader in enumerate(pipeline.stages):
         if other == own:
             facts_of_entries = edge_facts(EntriesFrom(stream)) | facts
-            place = inputs_of(stage).index(spec)
-            yield from ((own, *blob) for blob in _by_bucket(stage, place, labels, entries, facts_of_entries))
+            ordinal = inputs_of(stage).index(spec)
+            yield from ((own, *blob) for blob in _by_bucket(stage, ordinal, shuffle_keys, entries, facts_of_entries))
             continue
-        numbering = stream % len(labels) if isinstance(reader, NumberRows) and stream in reader.streams else None
-        for bucket, label in enumerate(labels):
+        numbering = stream % len(shuffle_keys) if isinstance(reader, NumberRows) and stream in reader.streams else None
+        for bucket, shuffle_key in enumerate(shuffle_keys):
             if bucket == numbering:  # one bucket numbers a stream
                 order = pa.RecordBatch.from_pydict(_order_columns(spec, rows))
-                yield other, label, encode(order, edge_facts(OrderFrom(stream)) | facts)
+                yield other, shuffle_key, encode(order, edge_facts(OrderFrom(stream)) | facts)
             else:
-                yield other, label, alone
+                yield other, shuffle_key, alone
 
 
 def pack_rows(
@@ -120,27 +125,29 @@ def pack_rows(
         keyless_counts,
         rows.timeless,
         rows.matches is None,
-        glimpse_of(spec, number, rows.rows, rows.ts, seen),
+        sample_statistics(spec, number, rows.rows, rows.ts, seen),
     )
     return entries, header
 
 
-def pass_on(pipeline: Pipeline, number: int, bucket: int, labels: Labels, emitted: Emitted) -> Iterator[Addressed]:
+def pass_on(
+    pipeline: Pipeline, number: int, bucket: int, shuffle_keys: ShuffleKeys, emitted: Emitted
+) -> Iterator[Addressed]:
     """What a bucket has emitted for later stages: boundaries go to all that read entries, a view to its reader."""
     for stream, rows in emitted.boundaries.items():
         blob = encode(rows, edge_facts(BoundariesFrom(stream)))
         later = range(number + 1, len(pipeline.stages))
         readers = [reader for reader in later if not isinstance(pipeline.stages[reader], LastRowsPerKey)]
-        yield from ((reader, label, blob) for reader in readers for label in labels)
+        yield from ((reader, shuffle_key, blob) for reader in readers for shuffle_key in shuffle_keys)
     if emitted.rows is None:
         return
     reader = pipeline.reader_of(number)
     stage = pipeline.stages[reader]
-    place, spec = next(found for found in enumerate(inputs_of(stage)) if found[1].source == ViewOf(number))
+    ordinal, spec = next(found for found in enumerate(inputs_of(stage)) if found[1].source == ViewOf(number))
     keyed = isinstance(pipeline.stages[number], LastRowsPerKey)
     rows = _with_keys(spec, emitted.rows if keyed else view_rows(spec, bucket, emitted.rows))
-    blobs = _by_bucket(stage, place, labels, rows, edge_facts(ViewRows(number)))
-    yield from ((reader, label, blob) for label, blob in blobs)
+    blobs = _by_bucket(stage, ordinal, shuffle_keys, rows, edge_facts(ViewRows(number)))
+    yield from ((reader, shuffle_key, blob) for shuffle_key, blob in blobs)
 
 
 def view_rows(spec: InputSpec, bucket: int, totals: pa.RecordBatch) -> pa.RecordBatch:
@@ -155,20 +162,20 @@ def view_rows(spec: InputSpec, bucket: int, totals: pa.RecordBatch) -> pa.Record
     return pa.RecordBatch.from_pydict(columns)
 
 
-def bucket_of(stage: StatefulStage, place: int, entries: pa.RecordBatch, buckets: int) -> Integers:
+def bucket_of(stage: StatefulStage, ordinal: int, entries: pa.RecordBatch, buckets: int) -> Integers:
     """The number of the bucket of each entry, by a hash of its key, or of all that tells it apart if it has none."""
-    names = _bucket_columns(stage, place)
+    names = _bucket_columns(stage, ordinal)
     if not names or not entries.num_rows:
         return np.zeros(entries.num_rows, np.int64)
     hashed = stable_hash([entries.column(name) for name in names])
     return (hashed % np.uint64(buckets)).astype(np.int64)
 
 
-def _bucket_columns(stage: StatefulStage, place: int) -> tuple[str, ...]:
+def _bucket_columns(stage: StatefulStage, ordinal: int) -> tuple[str, ...]:
     if isinstance(stage, LastRowsPerKey):
         return stage.by
     assert not isinstance(stage, NumberRows), "one bucket numbers a stream"
-    spec, classes = stage.body.inputs[place], stage.body.bucket_classes
+    spec, classes = stage.body.inputs[ordinal], stage.body.bucket_classes
     names = tuple(name for name, own in zip(spec.keys, spec.classes, strict=True) if own in classes)
     if names or not is_distributed(stage):
         return names
@@ -176,28 +183,34 @@ def _bucket_columns(stage: StatefulStage, place: int) -> tuple[str, ...]:
 
 
 def _by_bucket(
-    stage: StatefulStage, place: int, labels: Labels, entries: pa.RecordBatch, facts: dict[str, Any]
+    stage: StatefulStage, ordinal: int, shuffle_keys: ShuffleKeys, entries: pa.RecordBatch, facts: dict[str, Any]
 ) -> Iterator[tuple[int, bytes]]:
     """Entries of a stream or a view as a blob for every bucket label; what is replicated goes to each."""
     others = facts | NOTHING_KEYLESS
-    if is_replicated(stage, place):
-        blobs = [encode(entries, told) for told in (facts, others)[: len(labels)]]
-        yield from ((label, blobs[min(number, 1)]) for number, label in enumerate(labels))
+    if is_replicated(stage, ordinal):
+        blobs = [encode(entries, told) for told in (facts, others)[: len(shuffle_keys)]]
+        yield from ((shuffle_key, blobs[min(number, 1)]) for number, shuffle_key in enumerate(shuffle_keys))
         return
-    bucket = bucket_of(stage, place, entries, len(labels))
-    for number, label in enumerate(labels):
-        yield label, encode(entries.take(pa.array(np.flatnonzero(bucket == number))), others if number else facts)
+    bucket = bucket_of(stage, ordinal, entries, len(shuffle_keys))
+    for number, shuffle_key in enumerate(shuffle_keys):
+        yield shuffle_key, encode(entries.take(pa.array(np.flatnonzero(bucket == number))), others if number else facts)
 
 
 def _arrivals(
-    stage: FoldAtArrivals, own: int, spec: InputSpec, stream: int, labels: Labels, rows: TimedRows, number: int
+    stage: FoldAtArrivals,
+    own: int,
+    spec: InputSpec,
+    stream: int,
+    shuffle_keys: ShuffleKeys,
+    rows: TimedRows,
+    number: int,
 ) -> Iterator[Addressed]:
     """To every bucket its rows as entries, and the arrivals of all rows."""
     chosen, first = np.flatnonzero(rows.chosen), rows.is_first
     token = int.from_bytes(os.urandom(7), "little")
     batch = rows.batch.take(pa.array(chosen))
     entries = aggregate(spec, spec.identity, batch, rows.cells[chosen], single=True)
-    glimpse = glimpse_of(spec, number, rows.rows, rows.ts, entries)
+    sample = sample_statistics(spec, number, rows.rows, rows.ts, entries)
     entries = entries.append_column(BATCH, pa.array(np.full(len(chosen), token)))
     entries = entries.append_column(ROW, pa.array((np.cumsum(first) - 1)[chosen]))
     arrived = int(np.count_nonzero(first))
@@ -207,12 +220,12 @@ def _arrivals(
         KEEP: pa.array(rows.kept[first]),
     }
     nothing = np.empty(0, np.int64)
-    header = Header(rows.rows, rows.largest_us, nothing, nothing, nothing, rows.timeless, False, glimpse)
+    header = Header(rows.rows, rows.largest_us, nothing, nothing, nothing, rows.timeless, False, sample)
     arrivals = encode(pa.RecordBatch.from_pydict(columns), edge_facts(ArrivalsFrom(stream)) | header.facts())
-    place, facts = stage.body.inputs.index(spec), edge_facts(EntriesFrom(stream))
-    for label, blob in _by_bucket(stage, place, labels, entries, facts):
-        yield own, label, blob
-        yield own, label, arrivals
+    ordinal, facts = stage.body.inputs.index(spec), edge_facts(EntriesFrom(stream))
+    for shuffle_key, blob in _by_bucket(stage, ordinal, shuffle_keys, entries, facts):
+        yield own, shuffle_key, blob
+        yield own, shuffle_key, arrivals
 
 
 def _order_columns(spec: InputSpec, rows: TimedRows) -> dict[str, pa.Array]:

@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 
 from joinfold.operators.calendars.calendar import NEVER
-from joinfold.operators.calendars.opening import calendar_of
+from joinfold.operators.calendars.open_calendars import calendar_of
 from joinfold.operators.calendars.position import StreamPosition
 from joinfold.operators.entries import Flags, Integers
 from joinfold.operators.values import flags_of, in_utc, integers, present
-from joinfold.physical.columns import FIRST, KEEP, MATCHES, TIME
+from joinfold.physical.column_names import FIRST, KEEP, MATCHES, TIME
 from joinfold.physical.payload import InputSpec
 from joinfold.physical.source import StreamRows
 from joinfold.physical.timing import Timing

@@ -27,7 +27,7 @@ from joinfold.operators.packing.header import Header
 from joinfold.operators.stages.bucket import Accepted
 from joinfold.operators.stages.live_bucket import LiveBucket
 from joinfold.physical.choice import FoldChoice
-from joinfold.physical.columns import BATCH, CELL, KEEP, ROW
+from joinfold.physical.column_names import BATCH, CELL, KEEP, ROW
 from joinfold.physical.edge import ArrivalsFrom, EntriesFrom, edge_of
 from joinfold.physical.stage import FoldAtArrivals
 from joinfold.physical.stored import ArrivalsOf, EntriesOf, Stored
@@ -90,28 +90,28 @@ class ArrivalFold(LiveBucket):
             case ArrivalsOf(stream=name):
                 self.waiting[self.timing.names.index(name)].append(batch)
             case EntriesOf(input=name):
-                place = self.place_of(name)
-                entries = self.read(place, batch)
-                self.live.windows.expect(place, entries)
+                ordinal = self.ordinal_of(name)
+                entries = self.read(ordinal, batch)
+                self.live.windows.expect(ordinal, entries)
                 found: dict[RowName, list[int]] = {}
                 for at, row in enumerate(_names(batch)):
                     found.setdefault(row, []).append(at)
-                for row, places in found.items():
-                    self.rows[row] = (place, entries.take(np.array(places)))
+                for row, numbers in found.items():
+                    self.rows[row] = (ordinal, entries.take(np.array(numbers)))
             case _:
                 raise AssertionError(f"a fold at arrivals stores no {stored}")
 
     def rebuild(self, keep_labels: bool = False) -> None:
         """Makes what is live from the rows that wait and those that are inside."""
         old = self.put_aside(keep_labels)
-        for place in range(self.timing.streams):
-            names = [name for name, (own, _) in self.rows.items() if own == place]
-            waiting = self.live.vocabulary.adopt(old.vocabulary, place, [self.rows[name][1] for name in names])
-            self.rows |= {name: (place, row) for name, row in zip(names, waiting, strict=True)}
-            rows = self.live.vocabulary.adopt(old.vocabulary, place, [row for _, row in self.inside[place]])
-            self.inside[place] = deque(zip((mark for mark, _ in self.inside[place]), rows, strict=True))
+        for ordinal in range(self.timing.streams):
+            names = [name for name, (own, _) in self.rows.items() if own == ordinal]
+            waiting = self.live.vocabulary.adopt(old.vocabulary, ordinal, [self.rows[name][1] for name in names])
+            self.rows |= {name: (ordinal, row) for name, row in zip(names, waiting, strict=True)}
+            rows = self.live.vocabulary.adopt(old.vocabulary, ordinal, [row for _, row in self.inside[ordinal]])
+            self.inside[ordinal] = deque(zip((mark for mark, _ in self.inside[ordinal]), rows, strict=True))
             if waiting or rows:
-                self.live.windows.expect(place, joined([*waiting, *rows]))
+                self.live.windows.expect(ordinal, joined([*waiting, *rows]))
         self._let_all_in()
         self.live.remember_given()
 
@@ -120,30 +120,30 @@ class ArrivalFold(LiveBucket):
         super().resume(position)
         answered = position.answered
         numbers = self._numbers_before(answered)
-        for place, waiting in enumerate(self.waiting if answered is not None else []):
-            self.waiting[place] = [batch.filter(pc.greater_equal(batch.column(CELL), answered)) for batch in waiting]
+        for ordinal, waiting in enumerate(self.waiting if answered is not None else []):
+            self.waiting[ordinal] = [batch.filter(pc.greater_equal(batch.column(CELL), answered)) for batch in waiting]
         expected = {name for waiting in self.waiting for batch in waiting for name in _names(batch)}
         applied = position.applied
         stored = []
         for name in [name for name in self.rows if name not in expected]:
-            place, row = self.rows.pop(name)
-            stored.append((numbers.get(name, 0) if place in self.last else int(row.cells[0]), place, row))
-        for mark, place, row in sorted(stored, key=lambda item: item[0]):
+            ordinal, row = self.rows.pop(name)
+            stored.append((numbers.get(name, 0) if ordinal in self.last else int(row.cells[0]), ordinal, row))
+        for mark, ordinal, row in sorted(stored, key=lambda item: item[0]):
             assert applied is not None
-            if not self._is_gone(place, mark, applied):
-                self.inside[place].append((mark, row))
+            if not self._is_gone(ordinal, mark, applied):
+                self.inside[ordinal].append((mark, row))
         self._let_all_in()
 
     def _numbers_before(self, answered: int | None) -> dict[RowName, int]:
         """The numbers of rows that were answered, as far as they may be inside; their times are remembered."""
         numbers: dict[RowName, int] = {}
-        for place, last in self.last.items():
-            if answered is not None and self.waiting[place]:
-                stored = pa.Table.from_batches(self.waiting[place]).combine_chunks()
+        for ordinal, last in self.last.items():
+            if answered is not None and self.waiting[ordinal]:
+                stored = pa.Table.from_batches(self.waiting[ordinal]).combine_chunks()
                 stored = stored.filter(pc.less(stored.column(CELL), answered))
-                stored = stored.take(pa.array(in_order(stored, self.inputs[place].order)))
+                stored = stored.take(pa.array(in_order(stored, self.inputs[ordinal].order)))
                 last.extend(stored.column(CELL).to_pylist())
-                first = self.position.streams[place].numbered - stored.num_rows + 1
+                first = self.position.streams[ordinal].numbered - stored.num_rows + 1
                 numbers |= {name: number for number, name in enumerate(_names(stored), first)}
         return numbers
 
@@ -157,26 +157,26 @@ class ArrivalFold(LiveBucket):
         before = -1 if self.changes and arrivals and position.applied is not None else None
         if before is not None:
             assert position.applied is not None
-            self.note(before, position.applied)
-        places: list[tuple[int, int]] = []
-        for number, (ts, place, batch, row) in enumerate(arrivals):
+            self.emit(before, position.applied)
+        when: list[tuple[int, int]] = []
+        for number, (ts, ordinal, batch, row) in enumerate(arrivals):
             position.applied = ts
-            if place in self.last:
-                position.streams[place].numbered += 1
-                self.last[place].append(ts)
+            if ordinal in self.last:
+                position.streams[ordinal].numbered += 1
+                self.last[ordinal].append(ts)
             self._let_out(ts)
             if (batch, row) in self.rows:
-                mark = position.streams[place].numbered if place in self.last else ts
-                self._let_in(place, mark, self.rows.pop((batch, row))[1], ts)
-            among = places[-1][1] + 1 if places and places[-1][0] == ts else 1
-            places.append((ts, among))
-            self.note(number, ts)
+                mark = position.streams[ordinal].numbered if ordinal in self.last else ts
+                self._let_in(ordinal, mark, self.rows.pop((batch, row))[1], ts)
+            among = when[-1][1] + 1 if when and when[-1][0] == ts else 1
+            when.append((ts, among))
+            self.emit(number, ts)
         position.answered = until
-        noted = self.live.noted()
+        emitted = self.live.emitted()
         if self.live.is_outgrown(len(self.rows) + sum(map(len, self.inside))):
             self.rebuild()
-        placed = [list(column) for column in zip(*places, strict=True)] or [[], []]
-        return Emitted(noted, list(range(len(places))), before, placed)
+        placed = [list(column) for column in zip(*when, strict=True)] or [[], []]
+        return Emitted(emitted, list(range(len(when))), before, placed)
 
     def is_done(self, stored: Stored, last_cell: int) -> bool:
         """Whether stored rows up to this time are of no more use."""
@@ -197,61 +197,61 @@ class ArrivalFold(LiveBucket):
     def _due(self, until: int) -> list[Arrival]:
         """The arrivals before the watermark, in order: time, input, then values, NULL first and NaN last."""
         found: list[Arrival] = []
-        for place in range(self.timing.streams):
-            if not self.waiting[place]:
+        for ordinal in range(self.timing.streams):
+            if not self.waiting[ordinal]:
                 continue
-            table = pa.Table.from_batches(self.waiting[place]).combine_chunks()
+            table = pa.Table.from_batches(self.waiting[ordinal]).combine_chunks()
             due = np.asarray(table.column(CELL).to_numpy()) < until
-            self.waiting[place] = table.filter(pa.array(~due)).to_batches()
+            self.waiting[ordinal] = table.filter(pa.array(~due)).to_batches()
             final = table.filter(pa.array(due))
-            final = final.take(pa.array(in_order(final, self.inputs[place].order)))
+            final = final.take(pa.array(in_order(final, self.inputs[ordinal].order)))
             columns = [final.column(name).to_pylist() for name in (CELL, BATCH, ROW)]
-            found += [(ts, place, batch, row) for ts, batch, row in zip(*columns, strict=True)]
+            found += [(ts, ordinal, batch, row) for ts, batch, row in zip(*columns, strict=True)]
         order = sorted(range(len(found)), key=lambda at: found[at][:2])  # stable: values are in order already
         return [found[at] for at in order]
 
-    def _let_in(self, place: int, mark: int, row: Entries, ts: int) -> None:
-        self.inside[place].append((mark, row))
+    def _let_in(self, ordinal: int, mark: int, row: Entries, ts: int) -> None:
+        self.inside[ordinal].append((mark, row))
         try:
-            self._enter(place, row, ts)
+            self._enter(ordinal, row, ts)
         except GapUsedUp:
             self.rebuild(keep_labels=True)
 
     def _let_all_in(self) -> None:
         """All that are inside enter windows that are empty."""
         try:
-            for place, inside in enumerate(self.inside):
+            for ordinal, inside in enumerate(self.inside):
                 if inside:
                     assert self.position.applied is not None
-                    self._enter(place, joined([row for _, row in inside]), self.position.applied)
+                    self._enter(ordinal, joined([row for _, row in inside]), self.position.applied)
         except GapUsedUp:
             self.rebuild(keep_labels=True)
 
-    def _enter(self, place: int, rows: Entries, ts: int) -> None:
-        window = self.timing.windows[place]
+    def _enter(self, ordinal: int, rows: Entries, ts: int) -> None:
+        window = self.timing.windows[ordinal]
         leaves = np.full(len(rows), END)
         if isinstance(window, Continuous):
             leaves = rows.cells + (window.size_us + 1)
-        self.live.windows.enter(place, rows, leaves, ts)
+        self.live.windows.enter(ordinal, rows, leaves, ts)
 
     def _let_out(self, ts: int) -> None:
-        for place, inside in enumerate(self.inside):
+        for ordinal, inside in enumerate(self.inside):
             gone = []
-            while inside and self._is_gone(place, inside[0][0], ts):
+            while inside and self._is_gone(ordinal, inside[0][0], ts):
                 gone.append(inside.popleft()[1])
             if gone:
-                self.live.windows.leave(place, gone[0] if len(gone) == 1 else joined(gone), ts)
+                self.live.windows.leave(ordinal, gone[0] if len(gone) == 1 else joined(gone), ts)
 
-    def _leave(self, place: int, ts: int) -> int:
+    def _leave(self, ordinal: int, ts: int) -> int:
         """The first time of an arrival that no longer sees a row."""
-        window = self.timing.windows[place]
+        window = self.timing.windows[ordinal]
         return ts + window.size_us + 1 if isinstance(window, Continuous) else END
 
-    def _is_gone(self, place: int, mark: int, now: int) -> bool:
+    def _is_gone(self, ordinal: int, mark: int, now: int) -> bool:
         """Whether a row of this time, or of this number, is no longer seen."""
-        if place in self.last:
-            return mark <= self.position.streams[place].numbered - (self.last[place].maxlen or 0)
-        return self._leave(place, mark) <= now
+        if ordinal in self.last:
+            return mark <= self.position.streams[ordinal].numbered - (self.last[ordinal].maxlen or 0)
+        return self._leave(ordinal, mark) <= now
 
 
 def _names(rows: pa.RecordBatch | pa.Table) -> list[RowName]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from joinfold.operators.batches import by_cell, cells_of
 from joinfold.operators.calendars.calendar import BEGINNING
-from joinfold.operators.calendars.opening import calendars_of
+from joinfold.operators.calendars.open_calendars import calendars_of
 from joinfold.operators.calendars.position import Position
 from joinfold.operators.codec import decode
 from joinfold.operators.compaction import added_up, latest
@@ -22,7 +22,7 @@ from joinfold.operators.entries import Flags, Integers
 from joinfold.operators.packing.header import Header
 from joinfold.operators.stages.observed import Observed
 from joinfold.physical.choice import NO_CHOICE, FoldChoice
-from joinfold.physical.columns import COUNT
+from joinfold.physical.column_names import COUNT
 from joinfold.physical.edge import (
     ArrivalsFrom,
     BoundariesFrom,
@@ -103,9 +103,9 @@ class Bucket(ABC):
             edge = edge_of(facts)
             match edge:
                 case ViewRows(stage=number):  # its rows are of instants that are answered
-                    place = input_from(self.stage, ViewOf(number))
-                    assert place is not None
-                    accepted += [(EntriesOf(self.inputs[place].name), batch)] if batch.num_rows else []
+                    ordinal = input_from(self.stage, ViewOf(number))
+                    assert ordinal is not None
+                    accepted += [(EntriesOf(self.inputs[ordinal].name), batch)] if batch.num_rows else []
                 case BoundariesFrom(stream=stream):
                     accepted.append((BoundariesOf(self.timing.names[stream]), batch))
                 case EntriesFrom(stream=stream) | OrderFrom(stream=stream) | HeaderFrom(stream=stream):
@@ -134,9 +134,9 @@ class Bucket(ABC):
         """Under which name rows are stored that PACK sends."""
         if isinstance(edge, OrderFrom):
             return OrderOf(self.timing.names[edge.stream])
-        place = input_from(self.stage, StreamRows(edge.stream))
-        assert place is not None
-        return EntriesOf(self.inputs[place].name)
+        ordinal = input_from(self.stage, StreamRows(edge.stream))
+        assert ordinal is not None
+        return EntriesOf(self.inputs[ordinal].name)
 
     def take_headers(self, headers: Iterable[tuple[int, Header]]) -> None:
         """Time moves on by what all streams have brought."""
@@ -144,7 +144,7 @@ class Bucket(ABC):
         for stream, header in headers:
             if header.largest_us is not None:
                 self.position.streams[stream].see(header.largest_us)
-                seen.append((stream, header.rows, header.largest_us, header.glimpse))
+                seen.append((stream, header.rows, header.largest_us, header.sample))
         self.observed.see(seen)
 
     def in_time(self, stream: int, cells: Integers, watermark: int | None) -> Flags:
@@ -159,9 +159,9 @@ class Bucket(ABC):
     def _count_late(
         self, stream: int, header: Header, batch: pa.RecordBatch, late: Flags, watermark: int | None
     ) -> None:
-        position, place = self.position.streams[stream], input_from(self.stage, StreamRows(stream))
-        assert place is not None
-        counts_entries = self.is_first or not is_replicated(self.stage, place)  # all have what is replicated
+        position, ordinal = self.position.streams[stream], input_from(self.stage, StreamRows(stream))
+        assert ordinal is not None
+        counts_entries = self.is_first or not is_replicated(self.stage, ordinal)  # all have what is replicated
         if counts_entries and header.counts_entries:  # else the header counts all rows
             position.late += int(batch.column(COUNT).to_numpy()[late].sum())
         if self.is_first:  # every bucket knows of these rows; one counts them
@@ -204,7 +204,7 @@ class Bucket(ABC):
         """Stored rows, put into as few as say the same; ``are_all``: there are no others of their kind."""
         match stored:
             case EntriesOf(input=name):
-                spec = self.inputs[self.place_of(name)]
+                spec = self.inputs[self.ordinal_of(name)]
                 if isinstance(spec.source, ViewOf):
                     return latest(spec, rows, keep_gone=not are_all)
                 assert isinstance(spec.source, StreamRows)
@@ -214,9 +214,9 @@ class Bucket(ABC):
             case _:
                 return rows
 
-    def place_of(self, name: str) -> int:
+    def ordinal_of(self, name: str) -> int:
         """The input of a name."""
-        return next(place for place, spec in enumerate(self.inputs) if spec.name == name)
+        return next(ordinal for ordinal, spec in enumerate(self.inputs) if spec.name == name)
 
     # --- answering --------------------------------------------------------------------------------------------------
 

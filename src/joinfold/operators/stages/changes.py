@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from joinfold.kernels.grouping import group_rows
 from joinfold.operators.values import identity_codes
-from joinfold.physical.columns import INSTANT, NOW, WAS, aggregate_column, group_column
+from joinfold.physical.column_names import INSTANT, NOW, WAS, aggregate_column, group_column
 from joinfold.physical.stage import Merge
 
 

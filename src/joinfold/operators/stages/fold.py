@@ -19,7 +19,7 @@ from joinfold.operators.labels import GapUsedUp
 from joinfold.operators.stages.bucket import Accepted
 from joinfold.operators.stages.intake import Intake, TimedIntake, ViewIntake
 from joinfold.operators.stages.live_bucket import LiveBucket
-from joinfold.operators.stages.selectivity import SelectivityCount
+from joinfold.operators.stages.measured_selectivity import SelectivityCount
 from joinfold.physical.choice import FoldChoice
 from joinfold.physical.source import ConstantRow, StreamRows, ViewOf
 from joinfold.physical.stage import FoldAtInstants, JoinAtMoves, ToMerge
@@ -37,12 +37,12 @@ class Fold(LiveBucket):
         self.changes = isinstance(stage, FoldAtInstants) and stage.output == ToMerge(changes=True)
         self.emission = emission_of(timing, self.calendars)
         self.intakes: dict[int, Intake] = {}
-        for place, spec in enumerate(self.inputs):
+        for ordinal, spec in enumerate(self.inputs):
             match spec.source:
                 case StreamRows(stream=stream):
-                    self.intakes[place] = TimedIntake(stream, self.calendars[stream])
+                    self.intakes[ordinal] = TimedIntake(stream, self.calendars[stream])
                 case ViewOf():
-                    self.intakes[place] = ViewIntake()
+                    self.intakes[ordinal] = ViewIntake()
                 case ConstantRow():
                     pass  # it is in its window from the beginning
         self.contents: list[Content] = [NOTHING] * timing.streams
@@ -68,8 +68,8 @@ class Fold(LiveBucket):
             case BoundariesOf(stream=name):
                 self._calendar(name).learn(batch)
             case EntriesOf(input=name):
-                place = self.place_of(name)
-                self._take(place, self.intakes[place].admit(batch))
+                ordinal = self.ordinal_of(name)
+                self._take(ordinal, self.intakes[ordinal].admit(batch))
             case _:
                 raise AssertionError(f"a fold stores no {stored}")
 
@@ -81,7 +81,7 @@ class Fold(LiveBucket):
             case BoundariesOf(stream=name):
                 return self._calendar(name).used(batch)
             case EntriesOf(input=name):
-                intake = self.intakes[self.place_of(name)]
+                intake = self.intakes[self.ordinal_of(name)]
                 return intake.calendar.used(batch) if isinstance(intake, TimedIntake) else batch
             case _:
                 raise AssertionError(f"a fold stores no {stored}")
@@ -89,30 +89,30 @@ class Fold(LiveBucket):
     def _calendar(self, stream: str) -> Calendar:
         return self.calendars[self.timing.names.index(stream)]
 
-    def _take(self, place: int, batch: pa.RecordBatch | None) -> None:
+    def _take(self, ordinal: int, batch: pa.RecordBatch | None) -> None:
         if batch is None or not batch.num_rows:
             return
-        entries = self.read(place, batch)
-        self.live.windows.expect(place, entries)
-        self.intakes[place].cells.add(entries)
+        entries = self.read(ordinal, batch)
+        self.live.windows.expect(ordinal, entries)
+        self.intakes[ordinal].cells.add(entries)
 
     def _take_numbered(self) -> None:
         """Puts rows that boundaries tell the block of into that cell."""
-        for place, intake in self.intakes.items():
-            self._take(place, intake.ready())
+        for ordinal, intake in self.intakes.items():
+            self._take(ordinal, intake.ready())
 
     # --- rebuilding -------------------------------------------------------------------------------------------------
 
     def rebuild(self, keep_labels: bool = False) -> None:
         """Makes what is live from the entries; with ``keep_labels`` values of pairs are labelled at once first."""
         if self.is_view and self.position.applied is not None:  # of what has changed, some may be gone
-            self.live.note(self.position.applied, self.position.applied, always=False)
+            self.live.emit(self.position.applied, self.position.applied, always=False)
         self._drop_gone()
         old = self.put_aside(keep_labels)
-        for place, intake in self.intakes.items():
-            intake.rebuild(partial(self.live.vocabulary.adopt, old.vocabulary, place))
+        for ordinal, intake in self.intakes.items():
+            intake.rebuild(partial(self.live.vocabulary.adopt, old.vocabulary, ordinal))
             if intake.cells.held:
-                self.live.windows.expect(place, joined(intake.cells.all()))
+                self.live.windows.expect(ordinal, joined(intake.cells.all()))
         self.contents = [NOTHING] * self.timing.streams
         if self.position.applied is not None:
             self.move(self.position.applied)
@@ -134,8 +134,8 @@ class Fold(LiveBucket):
             self.contents = [NOTHING] * self.timing.streams
             self.move(applied)
             if self.is_view:  # the view has this already
-                self.note(applied, applied)
-                self.live.windows.totals.take_notes()
+                self.emit(applied, applied)
+                self.live.windows.totals.take_emitted()
 
     # --- answering --------------------------------------------------------------------------------------------------
 
@@ -155,9 +155,9 @@ class Fold(LiveBucket):
         for instant in (*before, *instants.tolist()):
             if instant not in before:
                 self.move(instant)
-            self.note(instant, instant)
+            self.emit(instant, instant)
         self._drop_gone()
-        noted = self.live.noted()
+        emitted = self.live.emitted()
         if len(instants):
             self.live.windows.expire(int(instants[-1]))
             if self._is_outgrown:
@@ -167,7 +167,7 @@ class Fold(LiveBucket):
         self.emission.prune(until)
         for calendar, content in zip(self.calendars, self.contents, strict=True):
             calendar.forget(content[0])
-        return Emitted(noted, instants.tolist(), before[0] if before else None, placed)
+        return Emitted(emitted, instants.tolist(), before[0] if before else None, placed)
 
     def instants(self, until: int) -> Integers:
         """The instants to answer at, or the numbers of result windows, up to the watermark."""
@@ -181,14 +181,14 @@ class Fold(LiveBucket):
         windows, before = self.live.windows, self.contents
         self.contents = [calendar.content(instant) for calendar in self.calendars]
         self.position.applied = instant
-        moved = [(place, intake.move(before, self.contents, instant)) for place, intake in self.intakes.items()]
-        for place, (gone, _, _) in moved:
+        moved = [(ordinal, intake.move(before, self.contents, instant)) for ordinal, intake in self.intakes.items()]
+        for ordinal, (gone, _, _) in moved:
             if gone is not None:
-                windows.leave(place, gone, instant)
+                windows.leave(ordinal, gone, instant)
         try:
-            for place, (_, new, leaves) in moved:
+            for ordinal, (_, new, leaves) in moved:
                 if new is not None and leaves is not None:
-                    windows.enter(place, new, leaves, instant)
+                    windows.enter(ordinal, new, leaves, instant)
         except GapUsedUp:
             self.rebuild(keep_labels=True)
 
@@ -215,7 +215,7 @@ class Fold(LiveBucket):
 
     def _live_combinations(self) -> float:
         if self.position.applied is not None:
-            self.live.windows.settle(self.position.applied)  # PC has no totals before, where windows were rebuilt
+            self.live.windows.advance(self.position.applied)  # PC has no totals before, where windows were rebuilt
         return float(self.live.windows.totals.totals.ints[:, 0].sum())
 
     # --- state ------------------------------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ class Fold(LiveBucket):
                 stream = self.timing.names.index(name)
                 return last_cell < self.calendars[stream].done_before(self.contents[stream][0])
             case EntriesOf(input=name):
-                return self.intakes[self.place_of(name)].is_done(last_cell, self.contents)
+                return self.intakes[self.ordinal_of(name)].is_done(last_cell, self.contents)
             case _:
                 raise AssertionError(f"a fold stores no {stored}")
 
@@ -239,4 +239,4 @@ class Fold(LiveBucket):
         """Stored entries of cells before this one have entered for good."""
         if not isinstance(stored, EntriesOf):
             return BEGINNING
-        return self.intakes[self.place_of(stored.input)].alike_before(self.contents)
+        return self.intakes[self.ordinal_of(stored.input)].alike_before(self.contents)

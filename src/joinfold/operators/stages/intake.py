@@ -14,7 +14,7 @@ from joinfold.operators.calendars.calendar import BEGINNING, END, Calendar, Cont
 from joinfold.operators.cells import Cells, cells_gone, cells_new
 from joinfold.operators.entries import Entries, Integers
 from joinfold.operators.windows.current_rows import CurrentRows
-from joinfold.physical.columns import CELL
+from joinfold.physical.column_names import CELL
 from joinfold.window import Landmark, Rows
 
 Adopt = Callable[[Sequence[Entries]], list[Entries]]

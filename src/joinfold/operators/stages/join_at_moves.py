@@ -28,7 +28,7 @@ from joinfold.operators.windows.live import Live
 from joinfold.operators.windows.members import Members
 from joinfold.operators.windows.probing import IndexedWindow, Prober
 from joinfold.physical.choice import FoldChoice
-from joinfold.physical.columns import INSTANT
+from joinfold.physical.column_names import INSTANT
 from joinfold.physical.source import ViewOf
 from joinfold.physical.stage import Body
 from joinfold.physical.timing import ByWindowId, Timing
@@ -44,7 +44,7 @@ class Pairs:
 
     def take(self, rows: NDArray[np.bool_] | Integers) -> "Pairs":
         """Some of them."""
-        carried = {place: ids[rows] for place, ids in self.carried.items()}
+        carried = {ordinal: ids[rows] for ordinal, ids in self.carried.items()}
         return Pairs(carried, self.counts[rows], self.leaves[rows])
 
 
@@ -87,9 +87,9 @@ class MoveJoin(Fold):
         """How many members the structures of the windows have looked at so far."""
         return self.touched_before + self.live.windows.touched
 
-    def note(self, number: int, now: int) -> None:
+    def emit(self, number: int, now: int) -> None:
         """Notes the combinations of an instant or of a result window."""
-        self.live.windows.note(number, now)
+        self.live.windows.emit(number, now)
 
     def answer(self, to_the_end: bool = False) -> Emitted:
         """Moves over all instants that the watermark has passed; numbers are those that have combinations."""
@@ -111,8 +111,8 @@ class PairLive(Live):
     def _windows(self, choice: FoldChoice, only_changed: bool, zone: str) -> "Paired":  # type: ignore[override]
         return Paired(self.vocabulary, choice, self.timing)
 
-    def _noted(self) -> Iterator[pa.RecordBatch]:
-        yield from self.windows.take_noted()
+    def _emitted(self) -> Iterator[pa.RecordBatch]:
+        yield from self.windows.take_emitted()
 
 
 class Paired:
@@ -126,13 +126,13 @@ class Paired:
         self.shares = not self.by_number or (choice.shares and not body.is_open_ended and not repeats)
         self.prober = Prober(choice.order, vocabulary, timing.zone)
         self.windows = []
-        for place, spec in enumerate(body.inputs):
+        for ordinal, spec in enumerate(body.inputs):
             is_view = isinstance(spec.source, ViewOf)
             members = Members(len(spec.keys), len(spec.integers), 0, 0, is_view, by_leave=False, is_queue=not is_view)
-            asked = self.prober.asked(place)
-            self.windows.append(IndexedWindow(spec, place, members, choice.indexes[place], asked))
+            asked = self.prober.asked(ordinal)
+            self.windows.append(IndexedWindow(spec, ordinal, members, choice.indexes[ordinal], asked))
         self.found: list[Pairs] = []
-        self.notes: list[pa.RecordBatch] = []
+        self.emitted_totals: list[pa.RecordBatch] = []
         if body.has_constant_row:
             self._insert(len(body.inputs) - 1, constant_entries(body), np.array([END]))
 
@@ -162,18 +162,18 @@ class Paired:
         """How many members all structures have looked at."""
         return sum(window.touched for window in self.windows)
 
-    def expect(self, place: int, entries: Entries) -> None:
+    def expect(self, ordinal: int, entries: Entries) -> None:
         """Nothing has to be prepared for entries that will enter."""
 
-    def enter(self, place: int, entries: Entries, leaves: Integers, now: int) -> None:
+    def enter(self, ordinal: int, entries: Entries, leaves: Integers, now: int) -> None:
         """Entries enter their window; they meet all that are in the others."""
         if self.shares:
-            self.found += self._met(place, entries, leaves)
-        self._insert(place, entries, leaves)
+            self.found += self._met(ordinal, entries, leaves)
+        self._insert(ordinal, entries, leaves)
 
-    def leave(self, place: int, entries: Entries, now: int) -> None:
+    def leave(self, ordinal: int, entries: Entries, now: int) -> None:
         """Entries leave their window."""
-        window = self.windows[place]
+        window = self.windows[ordinal]
         window.change(REMOVE, window.members.leave(entries), self.prober.keys, self.vocabulary)
 
     def expire(self, now: int) -> None:
@@ -184,7 +184,7 @@ class Paired:
         if not self.by_number:
             self.found = []
 
-    def note(self, number: int, now: int) -> None:
+    def emit(self, number: int, now: int) -> None:
         """Notes what was found since the last time or, by window ids, all that is in the windows."""
         if not self.shares:
             entries = self.windows[0].members.entries
@@ -195,20 +195,20 @@ class Paired:
         for pairs in self.found:
             rows = np.repeat(np.arange(len(pairs.counts)), pairs.counts)
             columns = {INSTANT: pa.array(np.full(len(rows), number, np.int64))}
-            for place, ids in pairs.carried.items():
-                columns |= self.vocabulary.carried_columns(place, ids[rows])
-            self.notes.append(pa.RecordBatch.from_pydict(columns))
+            for ordinal, ids in pairs.carried.items():
+                columns |= self.vocabulary.carried_columns(ordinal, ids[rows])
+            self.emitted_totals.append(pa.RecordBatch.from_pydict(columns))
         if not self.by_number:
             self.found = []
 
-    def take_noted(self) -> list[pa.RecordBatch]:
+    def take_emitted(self) -> list[pa.RecordBatch]:
         """What was noted since the last time."""
-        notes, self.notes = self.notes, []
-        return [together(notes)] if notes else []
+        emitted_totals, self.emitted_totals = self.emitted_totals, []
+        return [together(emitted_totals)] if emitted_totals else []
 
-    def _met(self, place: int, entries: Entries, leaves: Integers) -> list[Pairs]:
+    def _met(self, ordinal: int, entries: Entries, leaves: Integers) -> list[Pairs]:
         found = []
-        for chunk in self.prober.combinations(place, self.prober.start(place, entries), self.windows):
+        for chunk in self.prober.combinations(ordinal, self.prober.start(ordinal, entries), self.windows):
             counts, until = entries.payload.ints[chunk.delta, 0], leaves[chunk.delta]
             for other, slots in chunk.slots.items():
                 members = self.windows[other].members
@@ -217,13 +217,13 @@ class Paired:
             found.append(Pairs(dict(chunk.carried), counts, until))
         return found
 
-    def _insert(self, place: int, entries: Entries, leaves: Integers) -> None:
-        window = self.windows[place]
+    def _insert(self, ordinal: int, entries: Entries, leaves: Integers) -> None:
+        window = self.windows[ordinal]
         window.change(INSERT, window.members.enter(entries, leaves), self.prober.keys, self.vocabulary)
 
 
 def _together(many: list[Pairs]) -> Pairs:
-    places = many[0].carried
-    carried = {place: np.concatenate([pairs.carried[place] for pairs in many]) for place in places}
+    ordinals = many[0].carried
+    carried = {ordinal: np.concatenate([pairs.carried[ordinal] for pairs in many]) for ordinal in ordinals}
     counts, leaves = (np.concatenate([getattr(pairs, name) for pairs in many]) for name in ("counts", "leaves"))
     return Pairs(carried, counts, leaves)

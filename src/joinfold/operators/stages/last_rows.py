@@ -24,7 +24,7 @@ from joinfold.operators.entries import Integers
 from joinfold.operators.ordering import in_order, ranks
 from joinfold.operators.stages.bucket import Accepted, Bucket
 from joinfold.operators.values import identity_codes
-from joinfold.physical.columns import CELL, COUNT, ORIGIN, ROW, TURN
+from joinfold.physical.column_names import CELL, COUNT, ORIGIN, ROW, TURN
 from joinfold.physical.edge import EntriesFrom, OrderFrom
 from joinfold.physical.stage import LastRowsPerKey
 from joinfold.physical.stored import Inside, Stored, Waiting

@@ -8,7 +8,7 @@ from joinfold.operators.entries import Entries
 from joinfold.operators.labels import GapUsedUp
 from joinfold.operators.stages.bucket import Bucket
 from joinfold.operators.windows.live import Live
-from joinfold.operators.windows.matched import Matched
+from joinfold.operators.windows.matched import MatchedWindows
 from joinfold.physical.choice import FoldChoice
 from joinfold.physical.stage import FoldAtArrivals, FoldAtInstants, JoinAtMoves, View
 from joinfold.physical.timing import Timing
@@ -43,15 +43,15 @@ class LiveBucket(Bucket):
     def touched(self) -> int:
         """How many members the structures of the windows have looked at so far; without structures, none."""
         windows = self.live.windows
-        return self.touched_before + (windows.touched if isinstance(windows, Matched) else 0)
+        return self.touched_before + (windows.touched if isinstance(windows, MatchedWindows) else 0)
 
-    def read(self, place: int, batch: pa.RecordBatch) -> Entries:
+    def read(self, ordinal: int, batch: pa.RecordBatch) -> Entries:
         """Stored entries with ids in place of values."""
         try:
-            return self.live.vocabulary.entries_of(place, batch)
+            return self.live.vocabulary.entries_of(ordinal, batch)
         except GapUsedUp:
             self.rebuild()
-            return self.live.vocabulary.entries_of(place, batch)
+            return self.live.vocabulary.entries_of(ordinal, batch)
 
     @abstractmethod
     def rebuild(self, keep_labels: bool = False) -> None:
@@ -60,15 +60,15 @@ class LiveBucket(Bucket):
     def put_aside(self, keep_labels: bool) -> Live:
         """Begins with empty windows; gives back those that were there."""
         self.touched_before = self.touched
-        self.live, old = self.open_live(self.live.noted_so_far()), self.live
+        self.live, old = self.open_live(self.live.emitted_so_far()), self.live
         if keep_labels:
             self.live.vocabulary.label_pairs_of(old.vocabulary)
         return old
 
-    def note(self, number: int, now: int) -> None:
+    def emit(self, number: int, now: int) -> None:
         """Notes the groups as they stand ``now``, under an instant or another number; what has drifted is rebuilt."""
-        self.live.windows.settle(now)
+        self.live.windows.advance(now)
         if self.live.windows.has_drifted:
             self.rebuild()
-            self.live.windows.settle(now)
-        self.live.note(number, now, always=self.body.is_global and self.is_first)
+            self.live.windows.advance(now)
+        self.live.emit(number, now, always=self.body.is_global and self.is_first)

@@ -18,7 +18,7 @@ from joinfold.operators.entries import Integers
 from joinfold.operators.stages.changes import changes
 from joinfold.operators.stages.finish import GroupSums, finish
 from joinfold.operators.values import extreme_of, identity_codes
-from joinfold.physical.columns import (
+from joinfold.physical.column_names import (
     INSTANT,
     aggregate_column,
     extreme_column,

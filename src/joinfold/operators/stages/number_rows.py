@@ -25,7 +25,7 @@ from joinfold.operators.calendars.position import Position
 from joinfold.operators.emitted import NOTHING_EMITTED, Emitted
 from joinfold.operators.ordering import in_order, ranks
 from joinfold.operators.stages.bucket import Accepted, Bucket
-from joinfold.physical.columns import CELL, COPIES, EQUAL, MOVED, NUMBER
+from joinfold.physical.column_names import CELL, COPIES, EQUAL, MOVED, NUMBER
 from joinfold.physical.stage import NumberRows
 from joinfold.physical.stored import OrderOf, Stored
 from joinfold.physical.timing import Timing

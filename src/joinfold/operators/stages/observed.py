@@ -13,14 +13,14 @@ from math import expm1
 from typing import assert_never
 
 from joinfold.kernels.sketch import BINS, distinct
-from joinfold.operators.packing.glimpse import Glimpse
+from joinfold.operators.packing.sample_statistics import SampleStatistics
 from joinfold.physical.measured import StreamFigures
 from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
 
 MOST_PARTS = 32
 SECOND_US = 1_000_000
 
-Seen = tuple[int, int, int, Glimpse | None]  # stream, rows, largest time and glimpse of a batch
+Seen = tuple[int, int, int, SampleStatistics | None]  # stream, rows, largest time and glimpse of a batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,12 @@ class Part:
     rows: int
     covered_us: int
     largest_us: int
-    seen: Glimpse | None
+    seen: SampleStatistics | None
 
     def together(self, later: "Part") -> "Part":
         """This part and one that came after it."""
-        glimpses = [glimpse for glimpse in (self.seen, later.seen) if glimpse is not None]
-        seen = glimpses[0].together(glimpses[1]) if len(glimpses) == 2 else next(iter(glimpses), None)
+        samples = [sample for sample in (self.seen, later.seen) if sample is not None]
+        seen = samples[0].together(samples[1]) if len(samples) == 2 else next(iter(samples), None)
         largest_us = max(self.largest_us, later.largest_us)
         return Part(self.rows + later.rows, self.covered_us + later.covered_us, largest_us, seen)
 
@@ -51,8 +51,8 @@ class Observed:
     def see(self, batches: Iterable[Seen]) -> None:
         """Takes in the headers of a micro-batch."""
         new: dict[int, Part] = {}
-        for stream, rows, largest_us, glimpse in batches:
-            part = Part(rows, 0, largest_us, glimpse)
+        for stream, rows, largest_us, sample in batches:
+            part = Part(rows, 0, largest_us, sample)
             new[stream] = new[stream].together(part) if stream in new else part
         for stream, part in new.items():
             parts = self.parts[stream]

@@ -15,7 +15,7 @@ from joinfold.operators.calendars.position import Position
 from joinfold.operators.codec import decode, encode
 from joinfold.operators.packing.routing import NO_ROWS
 from joinfold.operators.stages.bucket import Bucket
-from joinfold.operators.stages.opening import open_bucket
+from joinfold.operators.stages.open_bucket import open_bucket
 from joinfold.operators.state.chunks import Chunks, Store
 from joinfold.operators.state.schema import identity_facts, refuse_others, stored_columns
 from joinfold.physical.choice import FoldChoice

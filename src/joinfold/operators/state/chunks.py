@@ -23,7 +23,7 @@ from joinfold.errors import EvaluationError
 from joinfold.operators.batches import by_cell, in_cell_order
 from joinfold.operators.codec import decode, encode
 from joinfold.operators.stages.bucket import Accepted, Bucket
-from joinfold.physical.columns import CELL
+from joinfold.physical.column_names import CELL
 from joinfold.physical.stage import FoldAtArrivals
 from joinfold.physical.stored import Stored, stored_facts, stored_from
 
@@ -57,7 +57,7 @@ class Chunk:
 
 
 @dataclass(slots=True)
-class Run:
+class ChunkRun:
     """Chunks of one kind, in order of their cells."""
 
     stored: Stored
@@ -83,7 +83,7 @@ class Chunks:
         self.store = store
         self.next_number: int = facts["next"] if facts else 0
         self.runs = [
-            Run(stored_from(kind), is_fresh, first_cell, [Chunk(*chunk) for chunk in chunks])
+            ChunkRun(stored_from(kind), is_fresh, first_cell, [Chunk(*chunk) for chunk in chunks])
             for kind, is_fresh, first_cell, chunks in (facts["runs"] if facts else ())
         ]
 
@@ -139,7 +139,7 @@ class Chunks:
                 chosen = [older, *chosen]
             self._merge(chosen, bucket)
 
-    def _merge(self, chosen: list[Run], bucket: Bucket) -> None:
+    def _merge(self, chosen: list[ChunkRun], bucket: Bucket) -> None:
         """One run in the place of several; what has left its window is dropped on the way."""
         stored, chunks = chosen[0].stored, [chunk for run in chosen for chunk in run.chunks]
         entries = in_cell_order([self._read(chunk) for chunk in chunks])
@@ -152,7 +152,7 @@ class Chunks:
         if merged.num_rows:
             self.runs.append(self._written(stored, in_cell_order([merged]), is_fresh=False))
 
-    def _written(self, stored: Stored, entries: pa.RecordBatch, is_fresh: bool) -> Run:
+    def _written(self, stored: Stored, entries: pa.RecordBatch, is_fresh: bool) -> ChunkRun:
         """Stores entries in chunks."""
         chunks = []
         cells = entries.column(CELL)
@@ -163,7 +163,7 @@ class Chunks:
             last_cell = cells[start + part.num_rows - 1].as_py()
             chunks.append(Chunk(self.next_number, last_cell, part.num_rows, len(blob)))
             self.next_number += 1
-        return Run(stored, is_fresh, cells[0].as_py(), chunks)
+        return ChunkRun(stored, is_fresh, cells[0].as_py(), chunks)
 
     def _read(self, chunk: Chunk) -> pa.RecordBatch:
         blob = self.store.getValue((chunk.number,))
@@ -176,7 +176,7 @@ class Chunks:
             self.store.removeKey((chunk.number,))
 
 
-def _is_worthwhile(runs: list[Run], bucket: Bucket) -> bool:
+def _is_worthwhile(runs: list[ChunkRun], bucket: Bucket) -> bool:
     """Whether runs are short, or of cells that lie on each other, so that entries can be added up."""
     if sum(run.entries for run in runs) <= ENTRIES_PER_CHUNK:
         return True

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from joinfold.errors import EvaluationError
-from joinfold.physical.columns import (
+from joinfold.physical.column_names import (
     BATCH,
     CELL,
     COPIES,
@@ -27,22 +27,22 @@ from joinfold.physical.source import StreamRows
 from joinfold.physical.stage import (
     FoldAtArrivals,
     FoldAtInstants,
+    JoinAsFound,
     JoinAtMoves,
-    JoinOnEntry,
     LastRowsPerKey,
     NumberRows,
     StatefulStage,
     inputs_of,
 )
 from joinfold.physical.stored import ArrivalsOf, BoundariesOf, EntriesOf, Inside, OrderOf, Stored, Waiting
-from joinfold.physical.timing import AsFound, AtCandidates, ByWindowId, EmissionRule, OnArrival, OnTrigger
+from joinfold.physical.timing import AsFound, AtArrivals, AtCandidates, AtTriggers, ByWindowId, EmissionRule
 
 _KINDS: dict[type[StatefulStage], str] = {
     NumberRows: "row numbers",
     LastRowsPerKey: "last rows of each key",
     FoldAtInstants: "fold at instants",
     FoldAtArrivals: "fold at arrivals",
-    JoinOnEntry: "join on entry",
+    JoinAsFound: "join on entry",  # as it was called when the first checkpoints were written
     JoinAtMoves: "join at moves",
 }
 
@@ -95,9 +95,9 @@ def _rule_facts(rule: EmissionRule) -> dict[str, Any]:
         case AtCandidates():
             grids = sorted([grid.phase_us, grid.period_us] for grid in rule.grids)
             return {"answers": "at candidates", "grids": grids, "by_rows": rule.by_rows}
-        case OnTrigger():
+        case AtTriggers():
             return {"answers": "on trigger"}
-        case OnArrival():
+        case AtArrivals():
             return {"answers": "on arrival"}
         case AsFound():
             return {"answers": "as found"}

@@ -37,7 +37,7 @@ WHOLE = 2**63 - 1
 EXACT = 2.0**100
 
 
-class Fused:
+class FusedWindows:
     """All windows as aggregation sets, some of which are tables, and what their combinations come to."""
 
     def __init__(self, body: Body, only_changed: bool) -> None:
@@ -68,39 +68,39 @@ class Fused:
         held = sum(side.bytes_held for side in self.sets) + sum(stairs.bytes_held for stairs in self.stairs)
         return held + self.totals.totals.bytes_held
 
-    def expect(self, place: int, entries: Entries) -> None:
+    def expect(self, ordinal: int, entries: Entries) -> None:
         """Products wake up that these entries will need, and tables get places for them."""
-        self.totals.watch(place, entries.payload.ints)
+        self.totals.watch(ordinal, entries.payload.ints)
         if self.has_tables:
-            keys, groups = self.known[place]
+            keys, groups = self.known[ordinal]
             keys = max(keys, count_of_ids(readable(entries.key, np.int32)))
             groups = max(groups, count_of_ids(readable(entries.group, np.int32)))
-            self.known[place] = keys, groups
-            self.sets[place] = laid_out(self.sets[place], keys, groups)
+            self.known[ordinal] = keys, groups
+            self.sets[ordinal] = laid_out(self.sets[ordinal], keys, groups)
 
-    def enter(self, place: int, entries: Entries, leaves: Integers, now: int) -> None:
+    def enter(self, ordinal: int, entries: Entries, leaves: Integers, now: int) -> None:
         """Entries enter their window, where each stays until it leaves."""
-        self._apply(place, entries, 1)
-        mode, pairs = self.totals.mode([place], 1 - place), self.totals.table
+        self._apply(ordinal, entries, 1)
+        mode, pairs = self.totals.mode([ordinal], 1 - ordinal), self.totals.table
         for number, stairs in enumerate(self.stairs):
-            if stairs.extreme.place == place:
+            if stairs.extreme.ordinal == ordinal:
                 has = entries.payload.has[:, number]
                 codes = entries.payload.codes[has, number]
                 stairs.enter_values(entries.key[has], entries.group[has], leaves[has], codes, mode, pairs, now)
             else:
-                there = entries.payload.ints[:, stairs.extreme.partners[place]] > 0
+                there = entries.payload.ints[:, stairs.extreme.partners[ordinal]] > 0
                 stairs.enter_partners(entries.key[there], entries.group[there], leaves[there], mode, pairs, now)
 
-    def leave(self, place: int, entries: Entries, now: int) -> None:
+    def leave(self, ordinal: int, entries: Entries, now: int) -> None:
         """Entries leave their window; their extremes have gone by themselves."""
-        self._apply(place, entries, -1)
+        self._apply(ordinal, entries, -1)
 
     @property
     def given(self) -> int:
         """How many combinations of groups have an id; all others are those of the vocabulary."""
         return self.totals.given
 
-    def settle(self, now: int) -> None:
+    def advance(self, now: int) -> None:
         """The totals are where they are; sets lie as it is best for what they hold now."""
         if self.has_tables:
             self.sets = [laid_out(held, *known) for held, known in zip(self.sets, self.known, strict=True)]
@@ -115,9 +115,9 @@ class Fused:
         for stairs in self.stairs:
             stairs.expire(now)
 
-    def _apply(self, place: int, entries: Entries, sign: int) -> None:
-        self.totals.add(place, entries, sign, self.sets)
-        self.sets[place].update(entries.key, entries.group, entries.payload.ints, entries.payload.reals, sign)
+    def _apply(self, ordinal: int, entries: Entries, sign: int) -> None:
+        self.totals.add(ordinal, entries, sign, self.sets)
+        self.sets[ordinal].update(entries.key, entries.group, entries.payload.ints, entries.payload.reals, sign)
 
     def _add_constant_row(self) -> None:
         ones = np.ones((1, len(self.body.inputs[1].integers)), np.int64)
@@ -171,27 +171,27 @@ class FusedTotals(GroupTotals):
             zero[0] = False
         self.awake: list[Product] = [(0,) * len(body.inputs)]
         self.factors: dict[tuple[int, int], tuple[Integers, Integers]] = {}
-        self.path = [self._path(place) for place in range(len(body.inputs))]
+        self.path = [self._path(ordinal) for ordinal in range(len(body.inputs))]
         self.real_products = np.array(
             [[(ref.is_integer, ref.index) for ref in refs[:-1]] for refs in body.real_products], np.int64
         ).reshape(-1, len(body.inputs), 2)
 
-    def add(self, place: int, entries: Entries, sign: int, sets: Sequence[Aggregated]) -> None:
+    def add(self, ordinal: int, entries: Entries, sign: int, sets: Sequence[Aggregated]) -> None:
         """Adds the products of a delta of one input with the live windows of the others."""
-        between, last = self.path[place]
+        between, last = self.path[ordinal]
         key, group, integers, reals = entries.key, entries.group, entries.payload.ints, entries.payload.reals
-        columns, real_columns = self._factors(place, last)
+        columns, real_columns = self._factors(ordinal, last)
         other = sets[last]
         if isinstance(other, AggregationTable):  # of two inputs
             aggregation_table.add_products(
-                key, group, integers, sign, other, self.mode([place], last), columns, self.totals
+                key, group, integers, sign, other, self.mode([ordinal], last), columns, self.totals
             )
             return
         if between:
             products = np.array(self.awake, np.int64)
             slabs = [held for held in sets if isinstance(held, AggregationSet)]  # all of them: tables are for two
             delta = multiplied(
-                entries, products, place, [(number, slabs[number], number in self.grouped) for number in between]
+                entries, products, ordinal, [(number, slabs[number], number in self.grouped) for number in between]
             )
             key, group, integers = delta.key, delta.group, delta.integers
             columns = np.stack([delta.columns, products[:, last]], axis=1)
@@ -202,32 +202,32 @@ class FusedTotals(GroupTotals):
             reals,
             sign,
             other,
-            self.mode([place, *between], last),
+            self.mode([ordinal, *between], last),
             self.table,
             columns,
             real_columns,
             self.totals,
         )
 
-    def _path(self, place: int) -> tuple[list[int], int]:
+    def _path(self, ordinal: int) -> tuple[list[int], int]:
         """The inputs that a delta of one is multiplied with first, and the last, which is grouped if one is."""
-        others = [other for other in range(len(self.body.inputs)) if other != place]
+        others = [other for other in range(len(self.body.inputs)) if other != ordinal]
         last = next((other for other in reversed(others) if other in self.grouped), others[-1])
         return [other for other in others if other != last], last
 
-    def _factors(self, place: int, other: int) -> tuple[Integers, Integers]:
+    def _factors(self, ordinal: int, other: int) -> tuple[Integers, Integers]:
         """The columns of two inputs that make each product: of integers, and of reals as the kernels want them."""
-        found = self.factors.get((place, other))
+        found = self.factors.get((ordinal, other))
         if found is None:
-            integers = np.array(self.awake, np.int64)[:, [place, other]]
-            reals = self.real_products[:, [place, other]].reshape(-1, 4)
+            integers = np.array(self.awake, np.int64)[:, [ordinal, other]]
+            reals = self.real_products[:, [ordinal, other]].reshape(-1, 4)
             found = readable(integers, np.int64), readable(reals, np.int64)
-            self.factors[place, other] = found
+            self.factors[ordinal, other] = found
         return found
 
     def mode(self, delta: Sequence[int], slot: int) -> int:
         """Whose group a combination belongs to, as the kernels want it: that of the delta's inputs, or of the slots."""
-        of_delta = next((place for place in delta if place in self.grouped), None)
+        of_delta = next((ordinal for ordinal in delta if ordinal in self.grouped), None)
         if of_delta is None:
             return kernel.OF_SLOT if slot in self.grouped else kernel.OF_ALL
         if slot not in self.grouped:
@@ -248,9 +248,9 @@ class FusedTotals(GroupTotals):
                 complete[:, column] = computed[:, self.awake.index(stands)]
         return complete
 
-    def watch(self, place: int, integers: Integers) -> None:
+    def watch(self, ordinal: int, integers: Integers) -> None:
         """Wakes the products of columns that are no longer zero, or no longer the count."""
-        zero, same = self.idle_zero[place], self.idle_count[place]
+        zero, same = self.idle_zero[ordinal], self.idle_count[ordinal]
         not_zero = [column for column in zero.nonzero()[0] if integers[:, column].any()]
         others = same.nonzero()[0][1:]  # the count is always itself
         not_same = [column for column in others if (integers[:, column] != integers[:, 0]).any()]
@@ -268,12 +268,12 @@ class FusedTotals(GroupTotals):
     def _represented(self, product: Product) -> Product | None:
         """The product that stands for this one; None for zero."""
         columns = list(enumerate(product[:-1]))
-        if any(self.idle_zero[place][column] for place, column in columns):
+        if any(self.idle_zero[ordinal][column] for ordinal, column in columns):
             return None
-        return tuple(0 if self.idle_count[place][column] else column for place, column in columns)
+        return tuple(0 if self.idle_count[ordinal][column] else column for ordinal, column in columns)
 
     def _wake(self, product: Product, source: Integers | None) -> None:
-        assert not self.notes.instants, "what is noted has a column for each product that is awake"
+        assert not self.emitted_totals.instants, "what is noted has a column for each product that is awake"
         grown = kernel.Totals(len(self.awake) + 1, len(self.real_products), self.totals.groups)
         grown.ints[:, :-1] = self.totals.ints
         grown.ints[:, -1] = 0 if source is None else source

@@ -29,7 +29,7 @@ Item = TypeVar("Item", np.int64, np.bool_)
 
 
 @dataclass(slots=True)
-class Notes:
+class EmittedTotals:
     """The groups noted at some instants, and the rows of their totals then."""
 
     instants: list[int] = field(default_factory=list)
@@ -45,24 +45,24 @@ class GroupTotals:
     def __init__(self, body: Body, only_changed: bool, integer_columns: int) -> None:
         self.body = body
         self.only_changed = only_changed
-        self.grouped = [place for place, spec in enumerate(body.places) if spec.groups]
+        self.grouped = [ordinal for ordinal, spec in enumerate(body.all_sums) if spec.groups]
         self.pairs = [IdTable() for _ in self.grouped[1:]]
         self.nonzero: dict[int, Product] = {
-            number: tuple(_nonzero(spec, ref) for spec, ref in zip(body.places, refs, strict=True))
+            number: tuple(_nonzero(spec, ref) for spec, ref in zip(body.all_sums, refs, strict=True))
             for number, refs in enumerate(body.real_products)
             if not all(ref.is_integer for ref in refs)
         }
         self.exact = [
             number
             for number, refs in enumerate(body.real_products)
-            if all(ref.is_integer or ref.index in spec.exact for spec, ref in zip(body.places, refs, strict=True))
+            if all(ref.is_integer or ref.index in spec.exact for spec, ref in zip(body.all_sums, refs, strict=True))
         ]
         self.products: tuple[Product, ...] = (*body.integer_products, *self.nonzero.values())
         groups = 1 if body.is_global else 0
         self.totals = kernel.Totals(integer_columns, len(body.real_products), groups)
-        self.notes = Notes()
+        self.emitted_totals = EmittedTotals()
         self.touched: list[Integers] = []  # of a view: the groups whose totals have changed since they were noted
-        self.heads_noted: list[tuple[Integers, Flags]] = []
+        self.heads_emitted: list[tuple[Integers, Flags]] = []
 
     @property
     def given(self) -> int:
@@ -80,44 +80,44 @@ class GroupTotals:
         """For totals' groups, the group ids at all places that have groups."""
         ids = groups.astype(np.int32)
         found: dict[int, Ids] = {}
-        for place, table in zip(reversed(self.grouped[1:]), reversed(self.pairs), strict=True):
+        for ordinal, table in zip(reversed(self.grouped[1:]), reversed(self.pairs), strict=True):
             before, own = table.pairs()
-            found[place], ids = own[ids], before[ids]
+            found[ordinal], ids = own[ids], before[ids]
         return {self.grouped[0]: ids, **dict(reversed(found.items()))} if self.grouped else {}
 
-    def note(self, instant: int, heads: list[tuple[Integers, Flags]], always: bool) -> None:
+    def emit(self, instant: int, heads: list[tuple[Integers, Flags]], always: bool) -> None:
         """Notes the groups that exist at an instant, of a view those that have changed since the last.
 
         With ``always`` also the one group of a query without groups.
         """
-        self.settle()
+        self.finish_updates()
         live = self._changed(heads) if self.only_changed else np.flatnonzero(self.totals.ints[:, 0])
         if always and not len(live):
             self.totals.cover(1)
             live = np.zeros(1, np.int64)
         if len(live):
-            self.notes.instants.append(instant)
-            self.notes.groups.append(live)
-            self.notes.integers.append(self.totals.ints[live])
-            self.notes.reals.append(self.totals.dds[live])
-            self.notes.extremes.append([(_taken(codes, live), _taken(has, live)) for codes, has in heads])
+            self.emitted_totals.instants.append(instant)
+            self.emitted_totals.groups.append(live)
+            self.emitted_totals.integers.append(self.totals.ints[live])
+            self.emitted_totals.reals.append(self.totals.dds[live])
+            self.emitted_totals.extremes.append([(_taken(codes, live), _taken(has, live)) for codes, has in heads])
 
     def _changed(self, heads: list[tuple[Integers, Flags]]) -> Integers:
         changed = np.zeros(self.totals.groups, np.bool_)
         for groups in self.touched:
             changed[groups] = True
         everything = np.arange(self.totals.groups)
-        before = self.heads_noted or [(np.zeros(0, np.int64), np.zeros(0, np.bool_)) for _ in heads]
+        before = self.heads_emitted or [(np.zeros(0, np.int64), np.zeros(0, np.bool_)) for _ in heads]
         for (codes, has), (old_codes, had) in zip(heads, before, strict=True):
             has, had = _taken(has, everything), _taken(had, everything)
             changed |= (has != had) | (has & (_taken(codes, everything) != _taken(old_codes, everything)))
-        self.touched, self.heads_noted = [], [(codes.copy(), has.copy()) for codes, has in heads]
+        self.touched, self.heads_emitted = [], [(codes.copy(), has.copy()) for codes, has in heads]
         return np.flatnonzero(changed)
 
-    def take_notes(self) -> Notes:
+    def take_emitted(self) -> EmittedTotals:
         """What was noted since the last time."""
-        noted, self.notes = self.notes, Notes()
-        return noted
+        emitted, self.emitted_totals = self.emitted_totals, EmittedTotals()
+        return emitted
 
     @property
     def has_drifted(self) -> bool:
@@ -128,13 +128,13 @@ class GroupTotals:
         """
         if not self.nonzero:
             return False
-        self.settle()
+        self.finish_updates()
         weight, turnover = self.totals.wear[:, 0::2], self.totals.wear[:, 1::2]
         with np.errstate(invalid="ignore"):
             least = np.maximum(np.abs(self.totals.dds[:, 0::2]), weight - WEIGHED * turnover)
             return not bool((np.isfinite(turnover) & (least >= DRIFTED * turnover)).all())
 
-    def settle(self) -> None:
+    def finish_updates(self) -> None:
         """Makes floating sums exactly zero where no combination is left, or none that is not zero.
 
         Of a view it also remembers which groups may have changed.

@@ -17,12 +17,12 @@ import pyarrow as pa
 from joinfold.operators.batches import together
 from joinfold.operators.entries import Entries, Flags, Integers
 from joinfold.operators.vocabulary import Vocabulary
-from joinfold.operators.windows.fused import Fused
+from joinfold.operators.windows.fused import FusedWindows
 from joinfold.operators.windows.group_totals import GroupTotals
-from joinfold.operators.windows.matched import Matched
-from joinfold.operators.windows.summed import Summed
+from joinfold.operators.windows.matched import MatchedWindows
+from joinfold.operators.windows.summed import SummedWindows
 from joinfold.physical.choice import FoldChoice
-from joinfold.physical.columns import INSTANT, extreme_column, integer_column, real_columns
+from joinfold.physical.column_names import INSTANT, extreme_column, integer_column, real_columns
 from joinfold.physical.stage import Body
 
 MANY = 2**16  # ids that are kept whether they are in use or not
@@ -47,20 +47,20 @@ class Windows(Protocol):
     def bytes_held(self) -> int:
         """The memory of the windows and of what is kept of combinations."""
 
-    def expect(self, place: int, entries: Entries) -> None:
+    def expect(self, ordinal: int, entries: Entries) -> None:
         """Entries are known that will enter later; none enters that was not expected."""
 
-    def enter(self, place: int, entries: Entries, leaves: Integers, now: int) -> None:
+    def enter(self, ordinal: int, entries: Entries, leaves: Integers, now: int) -> None:
         """Entries enter their window at ``now``, where each stays until it leaves."""
 
-    def leave(self, place: int, entries: Entries, now: int) -> None:
+    def leave(self, ordinal: int, entries: Entries, now: int) -> None:
         """Entries leave their window at ``now``."""
 
     @property
     def given(self) -> int:
         """How many ids its largest table has given, beside those of the vocabulary."""
 
-    def settle(self, now: int) -> None:
+    def advance(self, now: int) -> None:
         """Brings the totals to ``now``."""
 
     def heads(self, now: int) -> list[tuple[Integers, Flags]]:
@@ -90,11 +90,11 @@ class Live:
     def _windows(self, choice: FoldChoice, only_changed: bool, zone: str) -> Windows:
         match choice.windows:
             case "sets":
-                return Fused(self.body, only_changed)
+                return FusedWindows(self.body, only_changed)
             case "sums":
-                return Summed(self.vocabulary, only_changed, zone)
+                return SummedWindows(self.vocabulary, only_changed, zone)
             case "structures":
-                return Matched(self.vocabulary, choice, only_changed, zone)
+                return MatchedWindows(self.vocabulary, choice, only_changed, zone)
 
     @property
     def given(self) -> int:
@@ -109,37 +109,37 @@ class Live:
         """Whether ids and labels are many more than what is left."""
         return max(self.given, given_elsewhere) > max(MANY, 4 * entries, 2 * self._given_at_first)
 
-    def note(self, instant: int, now: int, always: bool) -> None:
+    def emit(self, instant: int, now: int, always: bool) -> None:
         """Notes the groups as they stand ``now``, under an instant or another number."""
         heads = self.windows.heads(now)
-        self.windows.totals.note(instant, heads, always)
+        self.windows.totals.emit(instant, heads, always)
 
-    def noted(self) -> pa.RecordBatch | None:
+    def emitted(self) -> pa.RecordBatch | None:
         """The rows that were noted, with groups and extremes as values again."""
-        parts, self.earlier = self.noted_so_far(), []
+        parts, self.earlier = self.emitted_so_far(), []
         if len(parts) < 2:
             return parts[0] if parts else None
         return together(parts)
 
-    def noted_so_far(self) -> list[pa.RecordBatch]:
+    def emitted_so_far(self) -> list[pa.RecordBatch]:
         """The rows that were noted, in pieces."""
-        return [*self.earlier, *self._noted()]
+        return [*self.earlier, *self._emitted()]
 
-    def _noted(self) -> Iterator[pa.RecordBatch]:
+    def _emitted(self) -> Iterator[pa.RecordBatch]:
         totals = self.windows.totals
-        notes = totals.take_notes()
-        if not notes.instants:
+        taken = totals.take_emitted()
+        if not taken.instants:
             return
-        groups = self.vocabulary.group_columns(totals.group_ids(np.concatenate(notes.groups)))
-        integers, reals = totals.integer_products(np.concatenate(notes.integers)), np.concatenate(notes.reals)
-        columns = {INSTANT: pa.array(np.repeat(notes.instants, [len(groups) for groups in notes.groups]))}
+        groups = self.vocabulary.group_columns(totals.group_ids(np.concatenate(taken.groups)))
+        integers, reals = totals.integer_products(np.concatenate(taken.integers)), np.concatenate(taken.reals)
+        columns = {INSTANT: pa.array(np.repeat(taken.instants, [len(groups) for groups in taken.groups]))}
         columns |= dict(zip(self.body.groups, groups, strict=True))
         columns |= {integer_column(number): pa.array(own) for number, own in enumerate(integers.T)}
         for number in range(reals.shape[1] // 2):
             high, low = real_columns(number)
             columns |= {high: pa.array(reals[:, 2 * number]), low: pa.array(reals[:, 2 * number + 1])}
         for number, labels in enumerate(self.vocabulary.extremes):
-            codes = np.concatenate([extremes[number][0] for extremes in notes.extremes])
-            has = np.concatenate([extremes[number][1] for extremes in notes.extremes])
+            codes = np.concatenate([extremes[number][0] for extremes in taken.extremes])
+            has = np.concatenate([extremes[number][1] for extremes in taken.extremes])
             columns[extreme_column(number)] = labels.values(codes, has)
         yield pa.RecordBatch.from_pydict(columns)

@@ -26,7 +26,7 @@ from joinfold.physical.choice import FoldChoice, Index
 from joinfold.physical.source import ConstantRow, ViewOf
 
 
-class Matched:
+class MatchedWindows:
     """The windows of all inputs, and a method."""
 
     def __init__(self, vocabulary: Vocabulary, choice: FoldChoice, only_changed: bool, zone: str) -> None:
@@ -35,7 +35,7 @@ class Matched:
         self.zone = zone
         self.method = METHODS[choice.method](body, only_changed)
         self.prober = Prober(choice.order, vocabulary, zone)
-        self.windows = [self._window(place, choice) for place in range(len(body.inputs))]
+        self.windows = [self._window(ordinal, choice) for ordinal in range(len(body.inputs))]
         if body.has_constant_row:
             new = self.windows[1].members.enter(constant_entries(body), np.array([END]))
             self.windows[1].change(INSERT, new, self.prober.keys, vocabulary)
@@ -70,29 +70,29 @@ class Matched:
         """How many members all structures have looked at."""
         return sum(window.touched for window in self.windows)
 
-    def expect(self, place: int, entries: Entries) -> None:
+    def expect(self, ordinal: int, entries: Entries) -> None:
         """Nothing has to be prepared for entries that will enter."""
 
-    def enter(self, place: int, entries: Entries, leaves: Integers, now: int) -> None:
+    def enter(self, ordinal: int, entries: Entries, leaves: Integers, now: int) -> None:
         """Entries enter their window, where each stays until it leaves."""
-        for sides in self._combinations(place, entries, leaves):
+        for sides in self._combinations(ordinal, entries, leaves):
             self.method.add(pair_values(self.body, self.totals, sides), now)
-        window = self.windows[place]
+        window = self.windows[ordinal]
         new = window.members.enter(entries, leaves)
         window.change(INSERT, new, self.prober.keys, self.vocabulary)
 
-    def leave(self, place: int, entries: Entries, now: int) -> None:
+    def leave(self, ordinal: int, entries: Entries, now: int) -> None:
         """Entries leave their window."""
         if self.method.joins_leaving:
-            for sides in self._combinations(place, entries, np.full(len(entries), now)):
+            for sides in self._combinations(ordinal, entries, np.full(len(entries), now)):
                 self.method.subtract(pair_values(self.body, self.totals, sides))
-        window = self.windows[place]
+        window = self.windows[ordinal]
         gone = window.members.leave(entries)
         window.change(REMOVE, gone, self.prober.keys, self.vocabulary)
 
-    def settle(self, now: int) -> None:
+    def advance(self, now: int) -> None:
         """Brings the totals to ``now``."""
-        self.method.settle(now)
+        self.method.advance(now)
 
     def heads(self, now: int) -> list[tuple[Integers, NDArray[np.bool_]]]:
         """For each extreme the codes of all groups, and where there is one."""
@@ -101,27 +101,27 @@ class Matched:
     def expire(self, now: int) -> None:
         """Nothing is held of what has left."""
 
-    def _window(self, place: int, choice: FoldChoice) -> IndexedWindow:
-        spec = self.body.inputs[place]
+    def _window(self, ordinal: int, choice: FoldChoice) -> IndexedWindow:
+        spec = self.body.inputs[ordinal]
         is_view = isinstance(spec.source, ViewOf)
         members = Members(
             len(spec.keys),
             spec.integer_columns,
             len(spec.reals),
             len(self.body.extremes),
-            merged=is_view or place in choice.early,
+            merged=is_view or ordinal in choice.early,
             by_leave=not is_view and (self.method.by_leave or bool(self.body.extremes)),
             is_queue=not is_view,
         )
-        index = Index("list") if isinstance(spec.source, ConstantRow) else choice.indexes[place]
-        return IndexedWindow(spec, place, members, index, self.prober.asked(place))
+        index = Index("list") if isinstance(spec.source, ConstantRow) else choice.indexes[ordinal]
+        return IndexedWindow(spec, ordinal, members, index, self.prober.asked(ordinal))
 
-    def _combinations(self, place: int, entries: Entries, leaves: Integers) -> Iterator[list[Side]]:
+    def _combinations(self, ordinal: int, entries: Entries, leaves: Integers) -> Iterator[list[Side]]:
         """The sides of all combinations with these entries, in chunks."""
         delta = side_of(entries, leaves)
-        for found in self.prober.combinations(place, self.prober.start(place, entries), self.windows):
+        for found in self.prober.combinations(ordinal, self.prober.start(ordinal, entries), self.windows):
             sides = [
-                delta.take(found.delta) if other == place else window.members.side(found.slots[other])
+                delta.take(found.delta) if other == ordinal else window.members.side(found.slots[other])
                 for other, window in enumerate(self.windows)
             ]
             columns = self.prober.columns(found) if self.body.combining.values else {}

@@ -26,7 +26,7 @@ class Multiplied:
 
 
 def multiplied(
-    entries: Entries, products: Integers, place: int, others: Sequence[tuple[int, AggregationSet, bool]]
+    entries: Entries, products: Integers, ordinal: int, others: Sequence[tuple[int, AggregationSet, bool]]
 ) -> Multiplied:
     """Entries times all but the last of the other inputs, each with its set and whether it is grouped.
 
@@ -47,7 +47,7 @@ def multiplied(
         group = window.slots.gids[positions] if is_grouped else group
         slots = [(earlier, ints, at[chosen]) for earlier, ints, at in slots]
         slots.append((other, window.slots.ints, positions))
-    begun = products[:, [place, *(other for other, _, _ in slots)]]
+    begun = products[:, [ordinal, *(other for other, _, _ in slots)]]
     distinct, columns = np.unique(begun, axis=0, return_inverse=True)
     integers = np.empty((len(rows), len(distinct)), np.int64)
     for number, (own, *factors) in enumerate(distinct.tolist()):

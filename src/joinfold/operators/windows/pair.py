@@ -8,7 +8,7 @@ import pyarrow as pa
 from joinfold.arrow import arrow_type
 from joinfold.columnar import Key, evaluate
 from joinfold.operators.calendars.calendar import END
-from joinfold.operators.packing.entries import aggregate
+from joinfold.operators.packing.rows_to_entries import aggregate
 from joinfold.operators.vocabulary import Vocabulary
 from joinfold.operators.windows.side import Side
 

@@ -45,16 +45,16 @@ class PairValues:
 def pair_values(body: Body, totals: GroupTotals, sides: Sequence[Side]) -> PairValues:
     """Combinations, one a row, from their side at each input and the pair."""
     rows = len(sides[0])
-    groups = [sides[place].group for place in totals.grouped]
+    groups = [sides[ordinal].group for ordinal in totals.grouped]
     leaves = np.minimum.reduce([side.leaves for side in sides])
     codes = np.zeros((rows, len(body.extremes)), np.int64)
     has = np.zeros((rows, len(body.extremes)), np.bool_)
     for number, extreme in enumerate(body.extremes):
-        codes[:, number] = sides[extreme.place].payload.codes[:, number]
-        has[:, number] = sides[extreme.place].payload.has[:, number]
-        for place, side in enumerate(sides):
-            if place != extreme.place:
-                has[:, number] &= side.payload.ints[:, extreme.partners[place]] > 0
+        codes[:, number] = sides[extreme.ordinal].payload.codes[:, number]
+        has[:, number] = sides[extreme.ordinal].payload.has[:, number]
+        for ordinal, side in enumerate(sides):
+            if ordinal != extreme.ordinal:
+                has[:, number] &= side.payload.ints[:, extreme.partners[ordinal]] > 0
     reals, drift = _real_products(body, totals, sides)
     return PairValues(
         totals.group_of(groups) if groups else np.zeros(rows, np.int64),

@@ -1,6 +1,6 @@
 """From an entry to the combinations that it is in: the other windows are probed one after another (MJoin).
 
-`physical.probing` says in which steps. Nothing is kept between them but the rows of a chunk, so memory is bounded
+`physical.probe_order` says in which steps. Nothing is kept between them but the rows of a chunk, so memory is bounded
 whatever the number of combinations.
 """
 
@@ -17,10 +17,10 @@ from joinfold.operators.entries import Entries, Flags, Ids, Integers
 from joinfold.operators.vocabulary import Vocabulary
 from joinfold.operators.windows.members import Members
 from joinfold.physical.choice import Index
-from joinfold.physical.columns import pair_column
+from joinfold.physical.column_names import pair_column
 from joinfold.physical.combining import RangeJoin
 from joinfold.physical.payload import InputSpec
-from joinfold.physical.probing import IndexName, Step, steps_from
+from joinfold.physical.probe_order import IndexName, Step, steps_from
 
 
 class KeyIds:
@@ -45,9 +45,9 @@ class KeyIds:
 class IndexedWindow:
     """The members of one input, with an index for every way in which steps ask for them."""
 
-    def __init__(self, spec: InputSpec, place: int, members: Members, index: Index, asked: set[IndexName]) -> None:
+    def __init__(self, spec: InputSpec, ordinal: int, members: Members, index: Index, asked: set[IndexName]) -> None:
         self.spec = spec
-        self.place = place
+        self.ordinal = ordinal
         self.members = members
         self.structures: dict[IndexName, Structure] = {name: _structure(index) for name in sorted(asked, key=str)}
 
@@ -69,7 +69,7 @@ class IndexedWindow:
             codes = np.zeros(len(slots), np.int64)
             can = np.logical_and.reduce([part > 0 for part in parts]) if parts else np.ones(len(slots), np.bool_)
             if number is not None:
-                codes, possible = vocabulary.ranges[number].index_codes(self.place, self.members.carried[slots])
+                codes, possible = vocabulary.ranges[number].index_codes(self.ordinal, self.members.carried[slots])
                 can = can & possible
             changed = slots[can]
             nothing = np.zeros(len(changed), np.int64)
@@ -82,7 +82,7 @@ def _structure(index: Index) -> Structure:
 
 
 @dataclass(slots=True)
-class Bound:
+class PartialCombinations:
     """Combinations on their way: the row of the delta, the slot of each input that is bound, keys and carried rows."""
 
     delta: Integers
@@ -90,13 +90,13 @@ class Bound:
     parts: dict[int, Ids]
     carried: dict[int, Ids]
 
-    def take(self, rows: Integers | Flags) -> "Bound":
+    def take(self, rows: Integers | Flags) -> "PartialCombinations":
         """Some of them."""
-        return Bound(
+        return PartialCombinations(
             self.delta[rows],
-            {place: slots[rows] for place, slots in self.slots.items()},
+            {ordinal: slots[rows] for ordinal, slots in self.slots.items()},
             {number: ids[rows] for number, ids in self.parts.items()},
-            {place: ids[rows] for place, ids in self.carried.items()},
+            {ordinal: ids[rows] for ordinal, ids in self.carried.items()},
         )
 
 
@@ -107,7 +107,7 @@ class Prober:
         self.vocabulary = vocabulary
         self.zone = zone
         body = vocabulary.body
-        self.steps = [steps_from(body, order, place) for place in range(len(body.inputs))]
+        self.steps = [steps_from(body, order, ordinal) for ordinal in range(len(body.inputs))]
         self.keys = {step.classes: KeyIds(len(step.classes)) for steps in self.steps for step in steps}
 
     @property
@@ -115,27 +115,29 @@ class Prober:
         """How many ids its largest table of keys has given."""
         return max(map(len, self.keys.values()), default=0)
 
-    def asked(self, place: int) -> set[IndexName]:
+    def asked(self, ordinal: int) -> set[IndexName]:
         """The indexes that steps ask of an input."""
-        return {step.index for steps in self.steps for step in steps if step.place == place}
+        return {step.index for steps in self.steps for step in steps if step.ordinal == ordinal}
 
-    def start(self, place: int, entries: Entries) -> Bound:
+    def start(self, ordinal: int, entries: Entries) -> PartialCombinations:
         """Entries of an input before anything else is bound."""
-        classes = self.vocabulary.body.inputs[place].classes
+        classes = self.vocabulary.body.inputs[ordinal].classes
         parts = {own: entries.parts[:, number] for number, own in enumerate(classes)}
-        return Bound(np.arange(len(entries)), {}, parts, {place: entries.carried})
+        return PartialCombinations(np.arange(len(entries)), {}, parts, {ordinal: entries.carried})
 
-    def combinations(self, first: int, bound: Bound, windows: list[IndexedWindow], depth: int = 0) -> Iterator[Bound]:
+    def combinations(
+        self, first: int, bound: PartialCombinations, windows: list[IndexedWindow], depth: int = 0
+    ) -> Iterator[PartialCombinations]:
         """All combinations of entries of the first input with the members of the others, in chunks."""
         steps = self.steps[first]
         if depth == len(steps):
             yield bound
             return
         step = steps[depth]
-        for chunk in self._bind(step, bound, windows[step.place]):
+        for chunk in self._bind(step, bound, windows[step.ordinal]):
             yield from self.combinations(first, chunk, windows, depth + 1)
 
-    def _bind(self, step: Step, bound: Bound, window: IndexedWindow) -> Iterator[Bound]:
+    def _bind(self, step: Step, bound: PartialCombinations, window: IndexedWindow) -> Iterator[PartialCombinations]:
         rows = np.arange(len(bound.delta))
         parts = [bound.parts[number] for number in step.classes]
         can = np.logical_and.reduce([part > 0 for part in parts]) if parts else np.ones(len(rows), np.bool_)
@@ -143,8 +145,8 @@ class Prober:
         low = high = np.zeros(len(rows), np.int64)
         if step.range is not None:
             codes = self.vocabulary.ranges[step.range]
-            other = next(place for place in codes.places if place != step.place)
-            low, high, possible = codes.probe_codes(step.place, bound.carried[other])
+            other = next(ordinal for ordinal in codes.ordinals if ordinal != step.ordinal)
+            low, high, possible = codes.probe_codes(step.ordinal, bound.carried[other])
             can = can & possible
         rows = rows[can]
         order = np.argsort((key if step.classes else low)[rows], kind="stable")
@@ -155,8 +157,8 @@ class Prober:
         for found in window.structures[step.index].matches(probes):
             chunk = bound.take(rows[found.probe])
             members = window.members
-            chunk.slots[step.place] = found.member
-            chunk.carried[step.place] = members.carried[found.member]
+            chunk.slots[step.ordinal] = found.member
+            chunk.carried[step.ordinal] = members.carried[found.member]
             for number, own in enumerate(window.spec.classes):
                 if own not in chunk.parts:
                     chunk.parts[own] = members.parts[:, number].take(found.member)
@@ -164,12 +166,12 @@ class Prober:
             if len(chunk.delta):
                 yield chunk
 
-    def _checked(self, step: Step, chunk: Bound) -> Bound:
+    def _checked(self, step: Step, chunk: PartialCombinations) -> PartialCombinations:
         for number in step.checked:
             codes = self.vocabulary.ranges[number]
-            if number == step.range and _is_exact(codes.join, step.place):
+            if number == step.range and _is_exact(codes.join, step.ordinal):
                 continue
-            values, bounds = (chunk.carried[place] for place in codes.places)
+            values, bounds = (chunk.carried[ordinal] for ordinal in codes.ordinals)
             chunk = chunk.take(codes.check(values, bounds))
         for condition in step.conditions:
             if len(chunk.delta):
@@ -177,15 +179,15 @@ class Prober:
                 chunk = chunk.take(is_true(condition.expression, columns, len(chunk.delta), self.zone))
         return chunk
 
-    def columns(self, chunk: Bound) -> "dict[tuple[str, str], object]":
+    def columns(self, chunk: PartialCombinations) -> "dict[tuple[str, str], object]":
         """The carried columns of combinations, as expressions name them."""
         return {
-            (pair_column(place), name): column
-            for place, ids in chunk.carried.items()
-            for name, column in self.vocabulary.carried_columns(place, ids).items()
+            (pair_column(ordinal), name): column
+            for ordinal, ids in chunk.carried.items()
+            for name, column in self.vocabulary.carried_columns(ordinal, ids).items()
         }
 
 
-def _is_exact(join: RangeJoin, place: int) -> bool:
+def _is_exact(join: RangeJoin, ordinal: int) -> bool:
     """Whether an index of a place finds what the range matches and nothing else: only one of two bounds is in order."""
-    return place == join.value_place or join.low is None or join.high is None
+    return ordinal == join.value_input or join.low is None or join.high is None

@@ -55,19 +55,19 @@ class RangeCodes:
         return 0 if self.labels is None else len(self.labels)
 
     @property
-    def places(self) -> tuple[int, int]:
+    def ordinals(self) -> tuple[int, int]:
         """The place with the value and the one with the bounds."""
-        return self.join.value_place, self.join.bound_place
+        return self.join.value_input, self.join.bound_input
 
-    def learn(self, place: int, columns: dict[str, pa.Array]) -> None:
+    def learn(self, ordinal: int, columns: dict[str, pa.Array]) -> None:
         """Takes in the carried columns of the next ids of a place."""
-        names = self._names(self.places.index(place)) if place in self.places else []
+        names = self._names(self.ordinals.index(ordinal)) if ordinal in self.ordinals else []
         for name in names:
             column = columns[name]
             if self.labels is None:
                 self.labels = OrderLabels(column.type, complement=False)
             self.columns[name].extend(*self.labels.codes(column))
-        if place == self.join.bound_place and self.join.low and self.join.high:
+        if ordinal == self.join.bound_input and self.join.low and self.join.high:
             self._measure(self.columns[self.join.low.column], self.columns[self.join.high.column])
 
     def _measure(self, low: CodedColumn, high: CodedColumn) -> None:
@@ -83,10 +83,10 @@ class RangeCodes:
         level = inside & (widths == np.uint64(self.width))
         self.level = np.concatenate([self.level, level])
 
-    def index_codes(self, place: int, carried: Ids) -> tuple[Integers, Flags]:
+    def index_codes(self, ordinal: int, carried: Ids) -> tuple[Integers, Flags]:
         """The code by which members of a place are indexed, and which of them can match at all."""
         join = self.join
-        if place == join.value_place:
+        if ordinal == join.value_input:
             column = self.columns[join.value]
             return column.codes[carried], column.has[carried]
         ends = [self.columns[bound.column] for bound in (join.low, join.high) if bound is not None]
@@ -97,10 +97,10 @@ class RangeCodes:
             can = can & ((low < high) | ((low == high) & (join.low.inclusive or join.high.inclusive)))
         return ends[0].codes[carried], can
 
-    def probe_codes(self, place: int, carried: Ids) -> tuple[Integers, Integers, Flags]:
-        """For rows of the other place, the codes of members of ``place`` that can match, and which rows can match."""
+    def probe_codes(self, ordinal: int, carried: Ids) -> tuple[Integers, Integers, Flags]:
+        """For rows of the other place, the codes of members of ``ordinal`` that can match, and which rows can match."""
         join = self.join
-        if place == join.value_place:
+        if ordinal == join.value_input:
             low, can = self._edge(join.low.column if join.low else None, carried, LEAST)
             high, can_too = self._edge(join.high.column if join.high else None, carried, MOST)
             low, can = _above(low, can, bool(join.low and not join.low.inclusive))

@@ -56,7 +56,7 @@ class Delta:
     payload: Payload
 
 
-class Summed:
+class SummedWindows:
     """The windows of two inputs: in the order of values for the one, of bounds for the other."""
 
     def __init__(self, vocabulary: Vocabulary, only_changed: bool, zone: str) -> None:
@@ -68,8 +68,8 @@ class Summed:
         self.keys = KeyIds(len(body.bucket_classes))
         self.pair = pair_side(vocabulary, {}, 1, zone)
         self.orders = [
-            [Order(column, level, _statistics(spec)) for column, level in _orders_of(self.join, place)]
-            for place, spec in enumerate(body.inputs)
+            [Order(column, level, _statistics(spec)) for column, level in _orders_of(self.join, ordinal)]
+            for ordinal, spec in enumerate(body.inputs)
         ]
 
     @property
@@ -103,21 +103,21 @@ class Summed:
     def _sums(self) -> list[OrderStatistics]:
         return [order.sums for orders in self.orders for order in orders]
 
-    def expect(self, place: int, entries: Entries) -> None:
+    def expect(self, ordinal: int, entries: Entries) -> None:
         """Makes places in the order for entries that will enter, for many at once."""
-        delta = self._delta(place, entries)
-        for sums, rows, codes in self._placed(place, delta):
+        delta = self._delta(ordinal, entries)
+        for sums, rows, codes in self._placed(ordinal, delta):
             sums.place(delta.key[rows], delta.group[rows], codes)
 
-    def enter(self, place: int, entries: Entries, leaves: Integers, now: int) -> None:
+    def enter(self, ordinal: int, entries: Entries, leaves: Integers, now: int) -> None:
         """Entries enter their window."""
-        self._change(place, self._delta(place, entries), 1, now)
+        self._change(ordinal, self._delta(ordinal, entries), 1, now)
 
-    def leave(self, place: int, entries: Entries, now: int) -> None:
+    def leave(self, ordinal: int, entries: Entries, now: int) -> None:
         """Entries leave their window."""
-        self._change(place, self._delta(place, entries), -1, now)
+        self._change(ordinal, self._delta(ordinal, entries), -1, now)
 
-    def settle(self, now: int) -> None:
+    def advance(self, now: int) -> None:
         """The totals are where they are."""
 
     def heads(self, now: int) -> list[tuple[Integers, Flags]]:
@@ -129,9 +129,9 @@ class Summed:
     def expire(self, now: int) -> None:
         """Nothing is held of what has left."""
 
-    def _delta(self, place: int, entries: Entries) -> Delta:
+    def _delta(self, ordinal: int, entries: Entries) -> Delta:
         key = self.keys.of(list(entries.parts.T), len(entries))
-        codes, can = self.codes.index_codes(place, entries.carried)
+        codes, can = self.codes.index_codes(ordinal, entries.carried)
         order = _ascending(key, entries.group, codes)
         return Delta(
             key[order],
@@ -141,9 +141,9 @@ class Summed:
             entries.payload.take(order),
         )
 
-    def _placed(self, place: int, delta: Delta) -> Iterator[tuple[OrderStatistics, Integers, Integers]]:
+    def _placed(self, ordinal: int, delta: Delta) -> Iterator[tuple[OrderStatistics, Integers, Integers]]:
         """The orders that entries are in: which of them are, and their codes there."""
-        for order in self.orders[place]:
+        for order in self.orders[ordinal]:
             chosen = delta.can
             if order.level is not None:
                 chosen = chosen & (self.codes.level[delta.carried] == order.level)
@@ -151,25 +151,25 @@ class Summed:
             if len(rows):
                 yield order.sums, rows, self.codes.columns[order.column].codes[delta.carried[rows]]
 
-    def _change(self, place: int, delta: Delta, sign: int, now: int) -> None:
+    def _change(self, ordinal: int, delta: Delta, sign: int, now: int) -> None:
         """Moves the totals by what matches the entries, and then the sums of their own window."""
-        for part, found in self._matching(1 - place, delta):
-            values = pair_values(self.body, self.totals, self._sides(place, delta, found))
+        for part, found in self._matching(1 - ordinal, delta):
+            values = pair_values(self.body, self.totals, self._sides(ordinal, delta, found))
             if sign * part > 0:
                 self.method.add(values, now)
             else:
                 self.method.subtract(values)
-        for sums, rows, codes in self._placed(place, delta):
+        for sums, rows, codes in self._placed(ordinal, delta):
             own = delta.payload.take(rows)
             sums.update(delta.key[rows], delta.group[rows], codes, own.ints, own.reals, sign)
 
-    def _sides(self, place: int, delta: Delta, found: RangeSums) -> list[Side]:
+    def _sides(self, ordinal: int, delta: Delta, found: RangeSums) -> list[Side]:
         """What is multiplied: entries, the sums that match them, and a pair, which is one row."""
         own = _side(delta.group[found.delta], delta.payload.take(found.delta))
         drift = np.repeat(found.weights, 2, axis=1)
         nothing = Payload.zeros(len(found.group), 0, 0, 0)
         other = _side(found.group, nothing._replace(ints=found.ints, reals=found.dds, drift=drift))
-        return [*([own, other] if place == 0 else [other, own]), _repeated(self.pair, len(found.delta))]
+        return [*([own, other] if ordinal == 0 else [other, own]), _repeated(self.pair, len(found.delta))]
 
     def _matching(self, other: int, delta: Delta) -> Iterator[tuple[int, RangeSums]]:
         """The sums of the other input that match the entries, each with a sign."""
@@ -188,9 +188,9 @@ class Summed:
             yield from _ranges(part, sums, delta.key, np.full(len(high), LEAST), high, can)
 
 
-def _orders_of(join: RangeJoin, place: int) -> list[tuple[str, bool | None]]:
+def _orders_of(join: RangeJoin, ordinal: int) -> list[tuple[str, bool | None]]:
     """The columns by which an input is in order, and whether for level bands, for others or for all entries."""
-    if place == join.value_place:
+    if ordinal == join.value_input:
         return [(join.value, None)]
     if join.low is not None and join.high is not None:
         return [(join.low.column, True), (join.low.column, False), (join.high.column, False)]

@@ -8,7 +8,7 @@ Kang's principle, for the stages that really run: a row, an entry, a probe, a co
                sets     IC over hashed aggregation sets: an entry is multiplied with all slots of its key
                sums     IC over ranges: an entry goes down a tree of sums, once for each group
                found    combinations are found in structures one by one, and PC, IC or TC does something with each
-             and every group is noted at every instant
+             and every group is emitted at every instant
     MERGE    notes of all buckets are added up
 
 Entries that leave are probed again by IC alone. PC sums all live combinations at every instant.
@@ -20,7 +20,7 @@ from math import log2, pow, prod, sqrt
 
 from joinfold.physical.choice import FoldChoice
 from joinfold.physical.payload import InputSpec
-from joinfold.physical.probing import Step, steps_from
+from joinfold.physical.probe_order import Step, steps_from
 from joinfold.physical.source import ConstantRow
 from joinfold.physical.stage import JoiningStage, is_plain, makes_view
 from joinfold.planner.cost.windows import Flow
@@ -84,8 +84,8 @@ OPERATIONS = (
     "combination summed again",
     "charge taken back",
     "instant",
-    "group noted",
-    "column of a group noted",
+    "group emitted",
+    "column of a group emitted",
     "row numbered",
     "group merged",
     "row answered on arrival",
@@ -139,14 +139,14 @@ class FoldAmounts:
 
     def _sets(self) -> None:
         products = len(self.body.integer_products) + 4 * len(self.body.real_products)
-        for place, flow in enumerate(self.flows):
+        for ordinal, flow in enumerate(self.flows):
             moved = _moved(flow)
             self.amounts["call of sets"] += flow.calls_per_second * (2 if flow.leaves else 1)
             self.amounts["entry in or out of a set"] += moved
-            self.amounts["column of an entry in or out of a set"] += moved * _columns(self.body.inputs[place])
-            slots, bound = 1.0, [place]
+            self.amounts["column of an entry in or out of a set"] += moved * _columns(self.body.inputs[ordinal])
+            slots, bound = 1.0, [ordinal]
             for other, held in enumerate(self.flows):
-                if other != place:
+                if other != ordinal:
                     slots *= held.merged * self._equal(other, bound)
                     bound.append(other)
             self.amounts["slot multiplied"] += moved * slots
@@ -158,10 +158,10 @@ class FoldAmounts:
     def _sums(self) -> None:
         (join,) = self.body.combining.ranges
         orders = 3 if join.low is not None and join.high is not None else 1
-        for place, flow in enumerate(self.flows):
-            moved, other = _moved(flow), self.flows[1 - place]
-            own = orders if place == join.bound_place else 1
-            asked = orders if place == join.value_place else 1
+        for ordinal, flow in enumerate(self.flows):
+            moved, other = _moved(flow), self.flows[1 - ordinal]
+            own = orders if ordinal == join.bound_input else 1
+            asked = orders if ordinal == join.value_input else 1
             self.amounts["call of sums"] += flow.calls_per_second * (2 if flow.leaves else 1)
             self.amounts["level of sums moved"] += moved * own * _levels(flow.merged)
             groups = max(1.0, min(other.groups, other.merged / other.keys))  # of a key, each with a tree of its own
@@ -170,19 +170,19 @@ class FoldAmounts:
     # --- combinations that are found one by one -----------------------------------------------------------------
 
     def _found(self) -> None:
-        for place, flow in enumerate(self.flows):
+        for ordinal, flow in enumerate(self.flows):
             is_leaving_joined = self.choice.method == "ic" and not is_plain(self.stage)
             probing = flow.entries_per_second * (2 if is_leaving_joined and flow.leaves else 1)
-            self._update(place, flow)
+            self._update(ordinal, flow)
             calls = flow.calls_per_second * (2 if flow.leaves else 1)
-            steps = steps_from(self.body, self.choice.order, place)
+            steps = steps_from(self.body, self.choice.order, ordinal)
             self.amounts["call of a structure"] += calls * (1 + len(steps))
             deciding = sum(step.range is not None or bool(step.conditions) for step in steps)
             share = self.selectivity ** (1 / max(deciding, 1))  # all of them together let through what is known
-            found, bound = probing, [place]
+            found, bound = probing, [ordinal]
             for step in steps:
                 found = self._probe(step, found, bound, share)
-                bound.append(step.place)
+                bound.append(step.ordinal)
             self._combine(found)
             if self.choice.method == "tc" and flow.calls_per_second:
                 times = min(self.live_cells, found / flow.calls_per_second)
@@ -192,25 +192,25 @@ class FoldAmounts:
         if self.choice.method == "tc":
             self.amounts["charge taken back"] += self.instants * self.groups
 
-    def _update(self, place: int, flow: Flow) -> None:
+    def _update(self, ordinal: int, flow: Flow) -> None:
         """Members and structures of the window that entries enter and leave."""
-        moved, spec, structure = _moved(flow), self.body.inputs[place], self.choice.indexes[place].structure
+        moved, spec, structure = _moved(flow), self.body.inputs[ordinal], self.choice.indexes[ordinal].structure
         self.amounts["member in or out"] += moved
         self.amounts["column of a member in or out"] += moved * _columns(spec)
-        if self._merges(place):
+        if self._merges(ordinal):
             self.amounts["member merged"] += moved
             moved *= flow.new
         if structure in ("btree", "ttree"):
-            self.amounts[f"{structure} level updated"] += moved * _levels(self.held(place))
+            self.amounts[f"{structure} level updated"] += moved * _levels(self.held(ordinal))
         else:
             self.amounts[f"{structure} update"] += moved
 
     def _probe(self, step: Step, probes: float, bound: list[int], share: float) -> float:
         """One more window: how many combinations are left behind its conditions."""
-        held, structure = self.held(step.place), self.choice.indexes[step.place].structure
-        if isinstance(self.body.inputs[step.place].source, ConstantRow):
+        held, structure = self.held(step.ordinal), self.choice.indexes[step.ordinal].structure
+        if isinstance(self.body.inputs[step.ordinal].source, ConstantRow):
             structure = "list"
-        equal = probes * held * self._equal(step.place, bound)
+        equal = probes * held * self._equal(step.ordinal, bound)
         match structure:
             case "list":
                 self.amounts["list member scanned"] += probes * held
@@ -243,11 +243,11 @@ class FoldAmounts:
         if is_plain(self.stage):
             return
         columns = len(self.body.integer_products) + 2 * len(self.body.real_products) + len(self.body.extremes)
-        noted = self.instants * self.groups
+        emitted = self.instants * self.groups
         if makes_view(self.stage):
-            noted = min(noted, sum(map(_moved, self.flows)))
-        self.amounts["group noted"] += noted
-        self.amounts["column of a group noted"] += noted * columns
+            emitted = min(emitted, sum(map(_moved, self.flows)))
+        self.amounts["group emitted"] += emitted
+        self.amounts["column of a group emitted"] += emitted * columns
 
     @property
     def groups(self) -> float:
@@ -260,8 +260,8 @@ class FoldAmounts:
         """Combinations of entries that are in their windows at once."""
         total, bound = self.held(0), [0]
         for step in steps_from(self.body, self.choice.order, 0):
-            total *= self.held(step.place) * self._equal(step.place, bound)
-            bound.append(step.place)
+            total *= self.held(step.ordinal) * self._equal(step.ordinal, bound)
+            bound.append(step.ordinal)
         return total * (self.selectivity if self.body.combining else 1.0)
 
     @property
@@ -269,35 +269,35 @@ class FoldAmounts:
         """Cells that are in a window at once, each with its leaving time."""
         return max(flow.stay * flow.cells_per_second for flow in self.flows)
 
-    def held(self, place: int) -> float:
+    def held(self, ordinal: int) -> float:
         """The entries that a window holds under the choice."""
-        flow = self.flows[place]
-        return max(1.0, flow.merged if self._merges(place) else flow.apart)
+        flow = self.flows[ordinal]
+        return max(1.0, flow.merged if self._merges(ordinal) else flow.apart)
 
-    def _merges(self, place: int) -> bool:
+    def _merges(self, ordinal: int) -> bool:
         """Whether entries of different cells are merged: not those that must leave by themselves."""
-        if place in self.body.views or self.choice.windows != "structures":
+        if ordinal in self.body.views or self.choice.windows != "structures":
             return True
         by_leave = self.choice.method != "ic" or bool(self.body.extremes)
-        return place in self.choice.early and not by_leave
+        return ordinal in self.choice.early and not by_leave
 
-    def _equal(self, place: int, bound: Sequence[int]) -> float:
+    def _equal(self, ordinal: int, bound: Sequence[int]) -> float:
         """The share of a window that has the keys of a combination of others.
 
         Of several with one key those have it that the smallest has. Where a window has keys of several classes, all
         classes are taken to have equally many.
         """
         share, inputs = 1.0, self.body.inputs
-        for number in inputs[place].classes:
+        for number in inputs[ordinal].classes:
             others = [other for other in bound if number in inputs[other].classes]
-            share *= max((self._equal_class(place, other) for other in others), default=1.0)
+            share *= max((self._equal_class(ordinal, other) for other in others), default=1.0)
         return share
 
-    def _equal_class(self, place: int, other: int) -> float:
+    def _equal_class(self, ordinal: int, other: int) -> float:
         """The same for two windows and one class."""
         (keys, skew), (their_keys, their_skew) = (
             (pow(flow.keys, 1 / classes), pow(flow.skew, 1 / classes))
-            for flow, classes in ((self.flows[own], len(self.body.inputs[own].classes)) for own in (place, other))
+            for flow, classes in ((self.flows[own], len(self.body.inputs[own].classes)) for own in (ordinal, other))
         )
         return min(sqrt(skew * their_skew) / max(keys, their_keys), 1.0)
 

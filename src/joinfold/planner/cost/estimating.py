@@ -120,9 +120,9 @@ def _pack(
     setting: Setting, stream: int, pipeline: Pipeline, flows: Sequence[Sequence[Flow]], instants: float
 ) -> StageAmounts:
     reader = pipeline.stage_of(stream)
-    place = input_from(pipeline.stages[reader], StreamRows(stream))
-    assert place is not None
-    flow, known = flows[reader][place], setting.statistics.streams[stream]
+    ordinal = input_from(pipeline.stages[reader], StreamRows(stream))
+    assert ordinal is not None
+    flow, known = flows[reader][ordinal], setting.statistics.streams[stream]
     amounts = pack_amounts(len(setting.columns[stream]) + 1, known, flow.entries_per_second, setting.crossed)
     amounts["blob packed"] = setting.buckets * min(instants, flow.calls_per_second)
     return StageAmounts("PACK", stream, amounts)
@@ -155,10 +155,10 @@ def _sent_and_held(setting: Setting, stage: StatefulStage, flows: Sequence[Flow]
     """The bytes that go to a stage in a second of stream, and those that its state has."""
     widths, blobs = setting.widths, setting.buckets * BLOB_BYTES
     sent = held = 0.0
-    for place, (spec, flow) in enumerate(zip(inputs_of(stage), flows, strict=True)):
+    for ordinal, (spec, flow) in enumerate(zip(inputs_of(stage), flows, strict=True)):
         if isinstance(spec.source, ConstantRow):
             continue
-        size, copies = entry_bytes(spec, widths), setting.buckets if is_replicated(stage, place) else 1
+        size, copies = entry_bytes(spec, widths), setting.buckets if is_replicated(stage, ordinal) else 1
         sent += copies * flow.entries_per_second * size + blobs
         held += copies * state_entries(spec, flow) * size + BLOBS_HELD * blobs
     return sent, held

@@ -52,31 +52,31 @@ def _is_lowest_limb(column: IntegerSum | ViewSum) -> bool:
 def memory_bytes(fold: FoldAmounts) -> float:
     """What a fold holds of windows and combinations."""
     body, choice = fold.body, fold.choice
-    windows = sum(_window_bytes(fold, place) for place in range(len(body.inputs)))
+    windows = sum(_window_bytes(fold, ordinal) for ordinal in range(len(body.inputs)))
     columns = len(body.integer_products) + 4 * len(body.real_products)
     groups = fold.groups * (8 * columns + 8) / FILLED
     extremes = len(body.extremes) * 24 * sum(flow.merged for flow in fold.flows) / FILLED
     kept = 0.0
-    worth = 8 * (2 + columns + 2 * len(body.extremes))
+    value_bytes = 8 * (2 + columns + 2 * len(body.extremes))
     if choice.windows == "structures" and choice.method == "pc":
-        kept = fold.live_combinations * worth
+        kept = fold.live_combinations * value_bytes
     if choice.windows == "structures" and choice.method == "tc":
-        kept = min(fold.live_combinations, fold.live_cells * fold.groups) * worth
+        kept = min(fold.live_combinations, fold.live_cells * fold.groups) * value_bytes
     return windows + groups + extremes + kept
 
 
-def _window_bytes(fold: FoldAmounts, place: int) -> float:
-    body, choice, held = fold.body, fold.choice, fold.held(place)
-    spec = body.inputs[place]
+def _window_bytes(fold: FoldAmounts, ordinal: int) -> float:
+    body, choice, held = fold.body, fold.choice, fold.held(ordinal)
+    spec = body.inputs[ordinal]
     payload = 8 * spec.integer_columns + 32 * len(spec.reals)
     if choice.windows == "sets":
-        return held * (payload + 4) / FILLED_SETS + 24 * fold.flows[place].keys
+        return held * (payload + 4) / FILLED_SETS + 24 * fold.flows[ordinal].keys
     if choice.windows == "sums":
         return held * (payload + 4) / FILLED_SUMS
     slot = payload + 4 * len(spec.keys) + 16 + 9 * len(body.extremes)
-    tables = TABLE_BYTES * (len(spec.keys) + 2) if place in choice.early or place in body.views else 0.0
-    queue = 8 * fold.flows[place].apart
-    return held * (slot / FILLED + tables + STRUCTURE_BYTES[choice.indexes[place].structure]) + queue
+    tables = TABLE_BYTES * (len(spec.keys) + 2) if ordinal in choice.early or ordinal in body.views else 0.0
+    queue = 8 * fold.flows[ordinal].apart
+    return held * (slot / FILLED + tables + STRUCTURE_BYTES[choice.indexes[ordinal].structure]) + queue
 
 
 def state_entries(spec: InputSpec, flow: Flow) -> float:

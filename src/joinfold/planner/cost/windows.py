@@ -18,11 +18,11 @@ from joinfold.physical.source import ConstantRow, StreamRows, ViewOf
 from joinfold.physical.stage import FoldAtArrivals, LastRowsPerKey, StatefulStage, inputs_of, is_plain, makes_view
 from joinfold.physical.timing import (
     AsFound,
+    AtArrivals,
     AtCandidates,
+    AtTriggers,
     ByWindowId,
     CountingWindow,
-    OnArrival,
-    OnTrigger,
     Timing,
 )
 from joinfold.planner.stream_statistics import Statistics, StreamStatistics
@@ -67,7 +67,7 @@ def instants_per_second(timing: Timing, statistics: Statistics) -> float:
     """How often answers are given; by window ids, as often as the slowest window moves."""
     moves = [_moves(window, stream.rate) for window, stream in zip(timing.windows, statistics.streams, strict=True)]
     match timing.rule:
-        case OnTrigger() | OnArrival() | AsFound():
+        case AtTriggers() | AtArrivals() | AsFound():
             return STEPS_PER_SECOND
         case ByWindowId():
             return min(moves)

@@ -1,6 +1,6 @@
 """A draft of the plan: from the logical query to frames, and one stage that joins all inputs.
 
-Relations are joined to streams first (`planner.drafting.relations`), so that all inputs are streams. What reads one
+Relations are joined to streams first (`planner.drafting.homes`), so that all inputs are streams. What reads one
 input is computed there, by Spark. What reads several is computed for every combination, from the columns that their
 entries carry. Whatever no engine runs yet is refused here, with what is missing. Nothing is chosen: statistics are
 sampled by the draft, and the passes of `planner.planning` go on from it.
@@ -13,7 +13,7 @@ from joinfold.logical import query as logical
 from joinfold.logical.expressions import Call, Column, Expression, walk
 from joinfold.logical.query import LogicalQuery
 from joinfold.physical.choice import usual_choice
-from joinfold.physical.columns import meaning_of
+from joinfold.physical.column_names import meaning_of
 from joinfold.physical.combining import Combining
 from joinfold.physical.payload import AggregateSpec, InputSpec
 from joinfold.physical.plan import Frame, FrameColumn, Pipeline
@@ -23,9 +23,9 @@ from joinfold.physical.stage import (
     Concatenate,
     FoldAtArrivals,
     FoldAtInstants,
+    JoinAsFound,
     JoinAtMoves,
     JoiningStage,
-    JoinOnEntry,
     LastStage,
     Merge,
     ToMerge,
@@ -33,23 +33,23 @@ from joinfold.physical.stage import (
 )
 from joinfold.physical.timing import (
     AsFound,
+    AtArrivals,
     AtCandidates,
+    AtTriggers,
     ByWindowId,
     CountingWindow,
     EmissionRule,
-    OnArrival,
-    OnTrigger,
     TimeWindow,
     Timing,
     full_rule,
     slide_rule,
 )
+from joinfold.planner.drafting.gathered_columns import GatheredColumns
+from joinfold.planner.drafting.homes import Homes, with_homes
 from joinfold.planner.drafting.linking import pair_conditions, ranges_of
-from joinfold.planner.drafting.places import Places
-from joinfold.planner.drafting.relations import Homes, with_homes
 from joinfold.planner.drafting.summing import Summing
 from joinfold.planner.drafting.widening import converted
-from joinfold.planner.plan import PlannedQuery, crosses_buckets
+from joinfold.planner.planned_query import PlannedQuery, crosses_buckets
 from joinfold.types import BOOLEAN
 from joinfold.window import Grid, PartitionedRows, Window
 
@@ -59,28 +59,28 @@ def draft(query: LogicalQuery) -> PlannedQuery:
     _refuse_unsupported(query)
     homes = with_homes(query)
     alone, timing = homes.query, timing_of(homes.query)
-    places = Places(timing.names, homes.written)
+    gathered = GatheredColumns(timing.names, homes.written)
     for number, key in enumerate(alone.graph.keys):
-        for own in places.inputs:
+        for own in gathered.inputs:
             members = [converted(member, key.type) for member in key.of(own.alias)]
             if members:
                 own.key(members, number)
-    ranges, conditions = ranges_of(alone.graph, places), pair_conditions(alone.graph, places)
-    groups = tuple(_group(places, expression) for expression in alone.groups)
-    products = Summing(places)
+    ranges, conditions = ranges_of(alone.graph, gathered), pair_conditions(alone.graph, gathered)
+    groups = tuple(_group(gathered, expression) for expression in alone.groups)
+    products = Summing(gathered)
     aggregates = tuple(map(products.spec_of, alone.aggregates))
-    shown = _shown(homes, places) if query.is_plain_join else ()
-    _order(query, places)
-    values = tuple((name, column.expression) for name, column in places.pair.frame.items())
+    shown = _shown(homes, gathered) if query.is_plain_join else ()
+    _order(query, gathered)
+    values = tuple((name, column.expression) for name, column in gathered.pair.frame.items())
     body = Body(
-        inputs=_inputs(places, timing),
-        pair=places.pair.sums(),
+        inputs=_inputs(gathered, timing),
+        pair=gathered.pair.sums(),
         combining=Combining(ranges, conditions, values),
         integer_products=tuple(products.integers),
         real_products=tuple(products.reals),
         extremes=tuple(products.extremes),
     )
-    stage, frames = _stage(query, body, timing), _frames(homes, places)
+    stage, frames = _stage(query, body, timing), _frames(homes, gathered)
     keys = tuple(tuple(map(homes.written, key.members)) for key in alone.graph.keys)
     crosses = crosses_buckets(query, keys, body)
     where = tuple(sorted(map(meaning_of, query.where)))
@@ -123,9 +123,9 @@ def _rule(query: LogicalQuery, windows: list[Window]) -> EmissionRule:
         case logical.Every(period_us=period_us):
             return AtCandidates((Grid(0, period_us),))
         case logical.OnTrigger():
-            return OnTrigger()
+            return AtTriggers()
         case logical.OnArrival():
-            return OnArrival()
+            return AtArrivals()
         case logical.OnSlide():
             return full_rule(windows) if isinstance(query.sync, logical.OnFull) else slide_rule(windows)
         case None:
@@ -134,38 +134,38 @@ def _rule(query: LogicalQuery, windows: list[Window]) -> EmissionRule:
             assert_never(query.emit)
 
 
-def _group(places: Places, expression: Expression) -> str:
-    place = places.place_of(expression)
-    return places.all[place].group(places.at(place, expression))
+def _group(gathered: GatheredColumns, expression: Expression) -> str:
+    ordinal = gathered.ordinal_of(expression)
+    return gathered.all[ordinal].group(gathered.at(ordinal, expression))
 
 
-def _shown(homes: Homes, places: Places) -> tuple[tuple[Column, str], ...]:
+def _shown(homes: Homes, gathered: GatheredColumns) -> tuple[tuple[Column, str], ...]:
     """The columns that a plain join shows, which its entries carry."""
     read = [node for output in homes.query.outputs for node in walk(output.expression)]
     columns = dict.fromkeys(node for node in read if isinstance(node, Column))
-    carried = ((column, places.inputs[places.place_of(column)].carry(column)) for column in columns)
+    carried = ((column, gathered.inputs[gathered.ordinal_of(column)].carry(column)) for column in columns)
     return tuple((homes.written(column), name) for column, name in carried)
 
 
-def _order(query: LogicalQuery, places: Places) -> None:
+def _order(query: LogicalQuery, gathered: GatheredColumns) -> None:
     """Where rows are counted or each is answered, rows of one time are ordered by all columns that are read."""
-    for input_, own in zip(query.streams, places.inputs, strict=False):
+    for input_, own in zip(query.streams, gathered.inputs, strict=False):
         if isinstance(query.emit, logical.OnArrival) or isinstance(input_.window, CountingWindow):
             for name in query.columns_read(own.alias):
                 own.order(Column(own.alias, name, input_.source.schema.type_of(name)))
 
 
-def _inputs(places: Places, timing: Timing) -> tuple[InputSpec, ...]:
-    streams, constant = places.inputs[: timing.streams], places.inputs[timing.streams :]
+def _inputs(gathered: GatheredColumns, timing: Timing) -> tuple[InputSpec, ...]:
+    streams, constant = gathered.inputs[: timing.streams], gathered.inputs[timing.streams :]
     return (
         *(own.spec(StreamRows(stream), timing.is_open_ended(stream)) for stream, own in enumerate(streams)),
         *(own.spec(ConstantRow()) for own in constant),
     )
 
 
-def _frames(homes: Homes, places: Places) -> tuple[Frame, ...]:
+def _frames(homes: Homes, gathered: GatheredColumns) -> tuple[Frame, ...]:
     frames = []
-    for input_, own in zip(homes.query.inputs, places.inputs, strict=False):
+    for input_, own in zip(homes.query.inputs, gathered.inputs, strict=False):
         kept = tuple(converted(part, BOOLEAN) for part in homes.query.filters(input_.alias))
         keep = None if not kept else kept[0] if len(kept) == 1 else Call("and", kept)
         columns = tuple(
@@ -180,8 +180,8 @@ def _stage(query: LogicalQuery, body: Body, timing: Timing) -> JoiningStage:
     """Combinations of time windows go out as they are found; where windows count or have numbers, as these move."""
     if query.is_plain_join:
         timed = isinstance(timing.rule, AsFound) and all(isinstance(window, TimeWindow) for window in timing.windows)
-        return JoinOnEntry(body) if timed else JoinAtMoves(body)
-    if isinstance(timing.rule, OnArrival):
+        return JoinAsFound(body) if timed else JoinAtMoves(body)
+    if isinstance(timing.rule, AtArrivals):
         return FoldAtArrivals(body, query.changes)
     return FoldAtInstants(body, ToMerge(query.changes))
 
@@ -194,7 +194,7 @@ def _last(
     aggregates: tuple[AggregateSpec, ...],
     crosses: bool,
 ) -> LastStage:
-    is_placed = isinstance(timing.rule, ByWindowId | OnArrival)
+    is_placed = isinstance(timing.rule, ByWindowId | AtArrivals)
     placed = tuple(field.name for field in query.leading) if is_placed else ()
     if query.is_plain_join:
         return Concatenate(placed)

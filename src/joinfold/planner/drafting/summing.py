@@ -13,8 +13,7 @@ Equal columns and equal products are kept once, whichever aggregates ask for the
 from itertools import product as every_choice
 from typing import assert_never
 
-from joinfold.algebra import AGGREGATES, BitCounts, Extremum, Moment, Monomial, Summed, TruthCount
-from joinfold.algebra import Aggregate as Entry
+from joinfold.algebra import AGGREGATES, AggregateFunction, BitCounts, Extremum, Moment, Monomial, Summed, TruthCount
 from joinfold.logical.expressions import Aggregate, Expression
 from joinfold.physical.payload import (
     LIMB_BITS,
@@ -29,9 +28,9 @@ from joinfold.physical.payload import (
     RealSum,
     Special,
 )
-from joinfold.planner.drafting.columns import InputColumns
 from joinfold.planner.drafting.factors import conditions_of
-from joinfold.planner.drafting.places import Places
+from joinfold.planner.drafting.gathered_columns import GatheredColumns
+from joinfold.planner.drafting.input_columns import InputColumns
 from joinfold.planner.drafting.specials import any_special, special_products
 from joinfold.types import INTEGER_BITS
 
@@ -39,20 +38,20 @@ from joinfold.types import INTEGER_BITS
 class Summing:
     """The products and extremes that the aggregates of a query have asked for."""
 
-    def __init__(self, places: Places) -> None:
-        self.places = places
-        self.integers: list[tuple[int, ...]] = [(0,) * len(places.all)]
+    def __init__(self, gathered: GatheredColumns) -> None:
+        self.gathered = gathered
+        self.integers: list[tuple[int, ...]] = [(0,) * len(gathered.all)]
         self.reals: list[tuple[ColumnRef, ...]] = []
         self.extremes: list[ExtremeFold] = []
 
     def spec_of(self, aggregate: Aggregate) -> AggregateSpec:
         """Where an aggregate finds its components."""
         entry = AGGREGATES[aggregate.function]
-        conditions: list[list[Factor]] = [[] for _ in self.places.all]
+        conditions: list[list[Factor]] = [[] for _ in self.gathered.all]
         where = conditions_of(aggregate.condition)
         for part in where:
-            place = self.places.place_of(part)
-            conditions[place].append(self.places.all[place].condition(self.places.at(place, part)))
+            ordinal = self.gathered.ordinal_of(part)
+            conditions[ordinal].append(self.gathered.all[ordinal].condition(self.gathered.at(ordinal, part)))
         if entry.extremum is not None:
             return self._extreme(aggregate, entry.extremum, conditions, where)
         filters = tuple(factor.name for factors in conditions for factor in factors)
@@ -65,21 +64,21 @@ class Summing:
         conditions: list[list[Factor]],
         where: tuple[Expression, ...],
     ) -> AggregateSpec:
-        place = self.places.place_of(*aggregate.arguments)
-        value, *by = (self.places.at(place, argument) for argument in aggregate.arguments)
-        guards = self.places.guards(place, where)
-        index = self.places.all[place].extreme(
-            value, extremum.largest, conditions[place], guards, by[0] if by else None
+        ordinal = self.gathered.ordinal_of(*aggregate.arguments)
+        value, *by = (self.gathered.at(ordinal, argument) for argument in aggregate.arguments)
+        guards = self.gathered.guards(ordinal, where)
+        index = self.gathered.all[ordinal].extreme(
+            value, extremum.largest, conditions[ordinal], guards, by[0] if by else None
         )
         partners = []
-        for other, side in enumerate(self.places.all):
-            names = [factor.name for factor in conditions[other]] if other != place else []
+        for other, side in enumerate(self.gathered.all):
+            names = [factor.name for factor in conditions[other]] if other != ordinal else []
             partners.append(side.integer(IntegerSum(Monomial.presence(names))))
-        self.extremes.append(ExtremeFold(place, index, tuple(partners)))
+        self.extremes.append(ExtremeFold(ordinal, index, tuple(partners)))
         return AggregateSpec(aggregate.function, aggregate.type, extreme=len(self.extremes) - 1)
 
     def _sums(
-        self, aggregate: Aggregate, entry: Entry, filters: tuple[str, ...], where: tuple[Expression, ...]
+        self, aggregate: Aggregate, entry: AggregateFunction, filters: tuple[str, ...], where: tuple[Expression, ...]
     ) -> AggregateSpec:
         factorable = not any(isinstance(component, BitCounts | TruthCount) for component in entry.components)
         arguments = tuple(
@@ -100,9 +99,9 @@ class Summing:
     ) -> tuple[str, ...]:
         """The factors of an argument: numbers, or the conditions that they are there."""
         names = []
-        for place, own in self.places.factors_of(argument, factorable).items():
-            side = self.places.all[place]
-            computed, guards = self.places.at(place, own), self.places.guards(place, where)
+        for ordinal, own in self.gathered.factors_of(argument, factorable).items():
+            side = self.gathered.all[ordinal]
+            computed, guards = self.gathered.at(ordinal, own), self.gathered.guards(ordinal, where)
             if not is_number:
                 factor = side.presence(computed, guards)
             elif factorable:
@@ -129,9 +128,9 @@ class Summing:
                 return [MomentSum(limbs, 0 if monomial.is_count else scale)]
             case TruthCount():
                 (argument,) = aggregate.arguments
-                place = self.places.place_of(argument)
-                computed, guards = self.places.at(place, argument), self.places.guards(place, where)
-                is_true = self.places.all[place].truth(computed, guards)
+                ordinal = self.gathered.ordinal_of(argument)
+                computed, guards = self.gathered.at(ordinal, argument), self.gathered.guards(ordinal, where)
+                is_true = self.gathered.all[ordinal].truth(computed, guards)
                 return [MomentSum(self._exact_sum(Monomial.presence((*filters, is_true.name))))]
             case BitCounts():
                 (argument,), (names,) = aggregate.arguments, arguments
@@ -143,13 +142,13 @@ class Summing:
                 assert_never(component)
 
     def _factor(self, name: str) -> Factor:
-        return next(factor for side in self.places.all if (factor := side.factor(name)) is not None)
+        return next(factor for side in self.gathered.all if (factor := side.factor(name)) is not None)
 
     # --- products -------------------------------------------------------------------------------------------
 
     def _exact_sum(self, monomial: Monomial) -> tuple[tuple[ColumnRef, int], ...]:
         """Limb by limb: with numbers at one place in int64, with numbers at several in double-double."""
-        parts = [side.part(monomial) for side in self.places.all]
+        parts = [side.part(monomial) for side in self.gathered.all]
         limbs = [
             range(max((self._factor(name).limbs for name, power in part.powers if power), default=1)) for part in parts
         ]
@@ -158,7 +157,7 @@ class Summing:
         for chosen in every_choice(*limbs):
             columns = tuple(
                 side.integer(IntegerSum(part, Limb(limb)))
-                for side, part, limb in zip(self.places.all, parts, chosen, strict=True)
+                for side, part, limb in zip(self.gathered.all, parts, chosen, strict=True)
             )
             if valued > 1:
                 ref = self._real_product(tuple(ColumnRef(True, column) for column in columns))
@@ -168,35 +167,35 @@ class Summing:
         return tuple(found)
 
     def _real_sum(self, monomial: Monomial) -> ColumnRef:
-        refs = [_real_column(side, side.part(monomial)) for side in self.places.all]
+        refs = [_real_column(side, side.part(monomial)) for side in self.gathered.all]
         if all(ref.is_integer for ref in refs):
             return self._integer_product(tuple(ref.index for ref in refs))
         return self._real_product(tuple(refs))
 
     def _bit_count(self, bit: Bit, names: tuple[str, ...], filters: tuple[str, ...]) -> ColumnRef:
         everything = Monomial.presence((*filters, *names))
-        parts = [side.part(everything) for side in self.places.all]
+        parts = [side.part(everything) for side in self.gathered.all]
         columns = tuple(
             side.integer(IntegerSum(part, bit if part.factors & set(names) else Limb()))
-            for side, part in zip(self.places.all, parts, strict=True)
+            for side, part in zip(self.gathered.all, parts, strict=True)
         )
         return self._integer_product(columns)
 
     def _specials(
-        self, entry: Entry, arguments: tuple[tuple[str, ...], ...], filters: tuple[str, ...]
+        self, entry: AggregateFunction, arguments: tuple[tuple[str, ...], ...], filters: tuple[str, ...]
     ) -> tuple[tuple[str, ColumnRef], ...]:
         """Counts of combinations whose value is nan, inf or -inf, by kind."""
         everything = Monomial.presence((*filters, *(name for argument in arguments for name in argument)))
-        parts = [side.part(everything) for side in self.places.all]
+        parts = [side.part(everything) for side in self.gathered.all]
         computed = [argument for number, argument in enumerate(arguments) if entry.is_number(number)]
         names = [name for argument in computed for name in argument]
-        valued = [place for place, part in enumerate(parts) if any(name in part.factors for name in names)]
+        valued = [ordinal for ordinal, part in enumerate(parts) if any(name in part.factors for name in names)]
         found: list[tuple[str, ColumnRef]] = []
         for kind, wanted in special_products(len(valued)) if entry.is_linear else any_special(len(valued)):
             special = dict(zip(valued, wanted, strict=True))
             columns = []
-            for place, (side, part) in enumerate(zip(self.places.all, parts, strict=True)):
-                own = special.get(place)
+            for ordinal, (side, part) in enumerate(zip(self.gathered.all, parts, strict=True)):
+                own = special.get(ordinal)
                 columns.append(side.integer(IntegerSum(part, Limb() if own is None else Special(own))))
             found.append((kind, self._integer_product(tuple(columns))))
         return tuple(found)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from joinfold.planner.context import Context
 from joinfold.planner.deciding import decide
 from joinfold.planner.forcing import as_asked
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 
 
 def choose(plan: PlannedQuery, context: Context) -> PlannedQuery:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from joinfold.physical.choice import can_follow
 from joinfold.planner.adapting import Following
 from joinfold.planner.context import Context
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 
 
 def follow_data(plan: PlannedQuery, context: Context) -> PlannedQuery:

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from joinfold.logical.expressions import Column
 from joinfold.physical.choice import NO_CHOICE, usual_choice
-from joinfold.physical.columns import ORIGIN, column_name
+from joinfold.physical.column_names import ORIGIN, column_name
 from joinfold.physical.source import ViewOf
 from joinfold.physical.stage import LastRowsPerKey, StatefulStage
 from joinfold.planner.context import Context
-from joinfold.planner.plan import PlannedQuery, with_stages
+from joinfold.planner.planned_query import PlannedQuery, with_stages
 from joinfold.window import PartitionedRows
 
 
@@ -23,14 +23,14 @@ def keep_last_rows(plan: PlannedQuery, context: Context) -> PlannedQuery:
     before: list[StatefulStage] = list(plan.stages[:-1])
     stage = plan.answering
     inputs = list(stage.body.inputs)
-    for place, (input_, window) in enumerate(zip(plan.query.streams, plan.timing.windows, strict=True)):
+    for ordinal, (input_, window) in enumerate(zip(plan.query.streams, plan.timing.windows, strict=True)):
         if isinstance(window, PartitionedRows):
             columns = (Column(input_.alias, name, input_.source.schema.type_of(name)) for name in window.by)
             by = tuple(column_name(column, "order") for column in columns)
             view = ViewOf(len(before))
-            before.append(LastRowsPerKey(inputs[place], by, window.size))
-            carried = (*inputs[place].carried, ORIGIN)
-            inputs[place] = replace(inputs[place], source=view, carried=carried, order=(), open_ended=True)
+            before.append(LastRowsPerKey(inputs[ordinal], by, window.size))
+            carried = (*inputs[ordinal].carried, ORIGIN)
+            inputs[ordinal] = replace(inputs[ordinal], source=view, carried=carried, order=(), open_ended=True)
     if len(before) == len(plan.stages) - 1:
         return plan
     stage = replace(stage, body=replace(stage.body, inputs=tuple(inputs)))

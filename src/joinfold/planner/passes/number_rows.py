@@ -8,7 +8,7 @@ Only orders go there, not the rows. EMIT ON ARRIVAL needs no such stage: every b
 from joinfold.physical.choice import NO_CHOICE
 from joinfold.physical.stage import FoldAtArrivals, NumberRows
 from joinfold.planner.context import Context
-from joinfold.planner.plan import PlannedQuery, with_stages
+from joinfold.planner.planned_query import PlannedQuery, with_stages
 
 
 def number_rows(plan: PlannedQuery, context: Context) -> PlannedQuery:

@@ -22,7 +22,7 @@ from joinfold.operators.values import (
     ordered_pairs,
     present,
 )
-from joinfold.physical.columns import CELL
+from joinfold.physical.column_names import CELL
 from joinfold.physical.payload import (
     LIMB_BITS,
     Bit,

@@ -102,6 +102,6 @@ def aggregate_column(number: int, before: bool = False) -> str:
     return f"old_aggregate_{number}" if before else f"aggregate_{number}"
 
 
-def pair_column(place: int) -> str:
+def pair_column(ordinal: int) -> str:
     """How expressions over combinations name an input."""
-    return str(place)
+    return str(ordinal)

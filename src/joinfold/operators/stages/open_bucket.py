@@ -5,16 +5,16 @@ from typing import assert_never
 from joinfold.operators.stages.arrivals import ArrivalFold
 from joinfold.operators.stages.bucket import Bucket
 from joinfold.operators.stages.fold import Fold
+from joinfold.operators.stages.join_as_found import AsFoundJoin
 from joinfold.operators.stages.join_at_moves import MoveJoin
-from joinfold.operators.stages.join_on_entry import EntryJoin
 from joinfold.operators.stages.last_rows import LastRows
 from joinfold.operators.stages.number_rows import RowNumbers
 from joinfold.physical.choice import FoldChoice
 from joinfold.physical.stage import (
     FoldAtArrivals,
     FoldAtInstants,
+    JoinAsFound,
     JoinAtMoves,
-    JoinOnEntry,
     LastRowsPerKey,
     NumberRows,
     StatefulStage,
@@ -33,8 +33,8 @@ def open_bucket(stage: StatefulStage, timing: Timing, number: int, choice: FoldC
             return Fold(stage, timing, number, choice)
         case FoldAtArrivals():
             return ArrivalFold(stage, timing, number, choice)
-        case JoinOnEntry():
-            return EntryJoin(stage, timing, number, choice)
+        case JoinAsFound():
+            return AsFoundJoin(stage, timing, number, choice)
         case JoinAtMoves():
             return MoveJoin(stage, timing, number, choice)
         case _:

@@ -14,9 +14,9 @@ IndexName = tuple[tuple[int, ...], int | None]  # the key classes and the range 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Binds ``place``: by key classes and one range, then by other ranges and conditions that are complete with it."""
+    """Binds an input: by key classes and one range, then by the other ranges and conditions that it completes."""
 
-    place: int
+    ordinal: int
     classes: tuple[int, ...]
     range: int | None
     checked: tuple[int, ...]
@@ -32,30 +32,30 @@ def steps_from(body: Body, order: tuple[int, ...], first: int) -> tuple[Step, ..
     """The steps that bind all inputs, from an entry of the first: those that share a key come before others."""
     bound, steps = [first], []
     while len(bound) < len(body.inputs):
-        waiting = [place for place in order if place not in bound]
-        place = next((place for place in waiting if _shared(body, bound, place)), None)
-        if place is None:
-            place = next((place for place in waiting if _ranges(body, bound, place)), waiting[0])
-        ranges = _ranges(body, bound, place)
-        bound.append(place)
+        waiting = [ordinal for ordinal in order if ordinal not in bound]
+        ordinal = next((ordinal for ordinal in waiting if _shared(body, bound, ordinal)), None)
+        if ordinal is None:
+            ordinal = next((ordinal for ordinal in waiting if _ranges(body, bound, ordinal)), waiting[0])
+        ranges = _ranges(body, bound, ordinal)
+        bound.append(ordinal)
         conditions = tuple(
             condition
             for condition in body.combining.conditions
-            if place in condition.places and set(condition.places) <= set(bound)
+            if ordinal in condition.ordinals and set(condition.ordinals) <= set(bound)
         )
-        steps.append(Step(place, _shared(body, bound[:-1], place), next(iter(ranges), None), ranges, conditions))
+        steps.append(Step(ordinal, _shared(body, bound[:-1], ordinal), next(iter(ranges), None), ranges, conditions))
     return tuple(steps)
 
 
-def _shared(body: Body, bound: list[int], place: int) -> tuple[int, ...]:
+def _shared(body: Body, bound: list[int], ordinal: int) -> tuple[int, ...]:
     known = {number for other in bound for number in body.inputs[other].classes}
-    return tuple(number for number in body.inputs[place].classes if number in known)
+    return tuple(number for number in body.inputs[ordinal].classes if number in known)
 
 
-def _ranges(body: Body, bound: list[int], place: int) -> tuple[int, ...]:
+def _ranges(body: Body, bound: list[int], ordinal: int) -> tuple[int, ...]:
     """The ranges that join a place with what is bound."""
     return tuple(
         number
         for number, join in enumerate(body.combining.ranges)
-        if place in (join.value_place, join.bound_place) and {join.value_place, join.bound_place} <= {*bound, place}
+        if ordinal in (join.value_input, join.bound_input) and {join.value_input, join.bound_input} <= {*bound, ordinal}
     )

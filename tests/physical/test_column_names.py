@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.logical.expressions import Call, Case, Cast, Column, Expression, Literal
 from joinfold.logical.query import Source
-from joinfold.physical.columns import LONGEST, column_name, meaning_of, short
+from joinfold.physical.column_names import LONGEST, column_name, meaning_of, short
 from joinfold.types import BIGINT, BINARY, BOOLEAN, DATE, DOUBLE, INT, STRING, decimal
 
 NAMES = ["v", "a", "V", "a.v", "v b", "(+ a.v", '"', "`", "1:INT", "", "as", "é"]

@@ -25,25 +25,25 @@ from joinfold.operators.stages.bucket import Accepted, Bucket
 from joinfold.operators.vocabulary import Vocabulary
 from joinfold.operators.windows.live import MANY
 from joinfold.operators.windows.members import Members
-from joinfold.operators.windows.probing import Bound, IndexedWindow, Prober
+from joinfold.operators.windows.probing import IndexedWindow, PartialCombinations, Prober
 from joinfold.physical.choice import FoldChoice
-from joinfold.physical.columns import INSTANT
-from joinfold.physical.stage import JoinOnEntry
+from joinfold.physical.column_names import INSTANT
+from joinfold.physical.stage import JoinAsFound
 from joinfold.physical.stored import EntriesOf, Stored
 from joinfold.physical.timing import Timing
 
 
-class EntryJoin(Bucket):
+class AsFoundJoin(Bucket):
     """One bucket of a plain join; its inputs are the streams in their order."""
 
-    def __init__(self, stage: JoinOnEntry, timing: Timing, number: int, choice: FoldChoice) -> None:
+    def __init__(self, stage: JoinAsFound, timing: Timing, number: int, choice: FoldChoice) -> None:
         super().__init__(stage, timing, number, choice)
         self.body = stage.body
         self.fresh: Accepted = []
         self._open()
 
-    def _calendar(self, place: int) -> TimeCalendar:
-        calendar = self.calendars[place]
+    def _calendar(self, ordinal: int) -> TimeCalendar:
+        calendar = self.calendars[ordinal]
         assert isinstance(calendar, TimeCalendar)
         return calendar
 
@@ -51,10 +51,10 @@ class EntryJoin(Bucket):
         self.vocabulary = Vocabulary(self.body, by_class=True)
         self.prober = Prober(self.choice.order, self.vocabulary, self.timing.zone)
         self.windows = []
-        for place, spec in enumerate(self.inputs):
+        for ordinal, spec in enumerate(self.inputs):
             members = Members(len(spec.keys), len(spec.integers), 0, 0, merged=False, by_leave=False)
-            index = self.choice.indexes[place]
-            self.windows.append(IndexedWindow(spec, place, members, index, self.prober.asked(place)))
+            index = self.choice.indexes[ordinal]
+            self.windows.append(IndexedWindow(spec, ordinal, members, index, self.prober.asked(ordinal)))
         self.leaving: list[list[tuple[Integers, Integers]]] = [[] for _ in self.inputs]
         if self.body.has_constant_row:
             self._insert(1, constant_entries(self.body), np.array([NEVER]))
@@ -85,18 +85,18 @@ class EntryJoin(Bucket):
 
     def add(self, stored: Stored, batch: pa.RecordBatch) -> None:
         """Entries of the state have met each other already."""
-        place = self._place(stored)
-        entries = self._read(place, batch)
-        self._insert(place, entries, self._calendar(place).leave_at(entries.cells))
+        ordinal = self._place(stored)
+        entries = self._read(ordinal, batch)
+        self._insert(ordinal, entries, self._calendar(ordinal).leave_at(entries.cells))
 
     def answer(self, to_the_end: bool = False) -> Emitted:
         """The combinations of new entries with each other and with all that were there."""
         parts = []
         for stored, batch in self.fresh:
-            place = self._place(stored)
-            entries = self._read(place, batch)
-            parts += self._meet(place, entries)
-            self._insert(place, entries, self._calendar(place).leave_at(entries.cells))
+            ordinal = self._place(stored)
+            entries = self._read(ordinal, batch)
+            parts += self._meet(ordinal, entries)
+            self._insert(ordinal, entries, self._calendar(ordinal).leave_at(entries.cells))
         self.fresh = []
         self.position.answered = self.watermark
         self._forget()
@@ -114,15 +114,15 @@ class EntryJoin(Bucket):
 
     def _place(self, stored: Stored) -> int:
         assert isinstance(stored, EntriesOf)
-        return self.place_of(stored.input)
+        return self.ordinal_of(stored.input)
 
-    def _meet(self, place: int, entries: Entries) -> list[pa.RecordBatch]:
+    def _meet(self, ordinal: int, entries: Entries) -> list[pa.RecordBatch]:
         found = []
-        for chunk in self.prober.combinations(place, self.prober.start(place, entries), self.windows):
+        for chunk in self.prober.combinations(ordinal, self.prober.start(ordinal, entries), self.windows):
             entered, left = [], []
             counts = np.ones(len(chunk.delta), np.int64)
             for other, window in enumerate(self.windows):
-                if other == place:
+                if other == ordinal:
                     cells, count = entries.cells[chunk.delta], entries.payload.ints[chunk.delta, 0]
                 else:
                     slots = chunk.slots[other]
@@ -138,48 +138,48 @@ class EntryJoin(Bucket):
                 found.append(self._shown(instant[rows], chunk.take(rows)))
         return found
 
-    def _shown(self, instant: Integers, chunk: Bound) -> pa.RecordBatch:
+    def _shown(self, instant: Integers, chunk: PartialCombinations) -> pa.RecordBatch:
         columns = {INSTANT: pa.array(instant)}
-        for place, carried in chunk.carried.items():
-            columns |= self.vocabulary.carried_columns(place, carried)
+        for ordinal, carried in chunk.carried.items():
+            columns |= self.vocabulary.carried_columns(ordinal, carried)
         return pa.RecordBatch.from_pydict(columns)
 
-    def _insert(self, place: int, entries: Entries, leaves: Integers) -> None:
-        window = self.windows[place]
+    def _insert(self, ordinal: int, entries: Entries, leaves: Integers) -> None:
+        window = self.windows[ordinal]
         slots = window.members.enter(entries, leaves)
         window.change(INSERT, slots, self.prober.keys, self.vocabulary)
         order = np.argsort(leaves, kind="stable")
-        self.leaving[place].append((leaves[order], slots[order]))
+        self.leaving[ordinal].append((leaves[order], slots[order]))
 
     def _forget(self) -> None:
         """Drops what has left; each batch of entries has its own in the order of leaving."""
         if self.position.answered is None:
             return
-        for place, window in enumerate(self.windows):
+        for ordinal, window in enumerate(self.windows):
             held, gone = [], []
-            for leaves, slots in self.leaving[place]:
+            for leaves, slots in self.leaving[ordinal]:
                 left = int(np.searchsorted(leaves, self.position.answered + 1, "right"))
                 gone.append(slots[:left])
                 if left < len(leaves):
                     held.append((leaves[left:], slots[left:]))
-            self.leaving[place] = held
+            self.leaving[ordinal] = held
             if gone and any(map(len, gone)):
                 slots = np.concatenate(gone)
                 window.members.drop(slots)
                 window.change(REMOVE, slots, self.prober.keys, self.vocabulary)
 
-    def _read(self, place: int, batch: pa.RecordBatch) -> Entries:
+    def _read(self, ordinal: int, batch: pa.RecordBatch) -> Entries:
         try:
-            return self.vocabulary.entries_of(place, batch)
+            return self.vocabulary.entries_of(ordinal, batch)
         except GapUsedUp:
             self._rebuild()
-            return self.vocabulary.entries_of(place, batch)
+            return self.vocabulary.entries_of(ordinal, batch)
 
     def _rebuild(self) -> None:
         """Makes ids and windows from the entries that are there."""
         old, held = self.vocabulary, [window.members.entries for window in self.windows]
         self.touched_before = self.touched
         self._open()
-        for place, entries in enumerate(held[: self.timing.streams]):
-            for own in self.vocabulary.adopt(old, place, [entries]):
-                self._insert(place, own, self._calendar(place).leave_at(own.cells))
+        for ordinal, entries in enumerate(held[: self.timing.streams]):
+            for own in self.vocabulary.adopt(old, ordinal, [entries]):
+                self._insert(ordinal, own, self._calendar(ordinal).leave_at(own.cells))

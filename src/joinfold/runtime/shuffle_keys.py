@@ -5,13 +5,13 @@ are picked by computing it, until every partition has one.
 """
 
 
-def spread_labels(partitions: int) -> tuple[int, ...]:
+def spread_shuffle_keys(partitions: int) -> tuple[int, ...]:
     """For each partition in order, the smallest label that Spark sends there."""
     found: dict[int, int] = {}
-    label = 0
+    shuffle_key = 0
     while len(found) < partitions:
-        found.setdefault(murmur3_of_int(label) % partitions, label)
-        label += 1
+        found.setdefault(murmur3_of_int(shuffle_key) % partitions, shuffle_key)
+        shuffle_key += 1
     return tuple(found[partition] for partition in range(partitions))
 
 

@@ -3,7 +3,7 @@
 from joinfold import Session
 from joinfold.logical.sql import expression_text
 from joinfold.physical.plan import Frame
-from joinfold.planner.plan import PlannedQuery
+from joinfold.planner.planned_query import PlannedQuery
 
 A, B = "s a [TUMBLE 1 MINUTE]", "s b [TUMBLE 1 MINUTE]"
 
@@ -44,7 +44,7 @@ def test_without_an_equal_value_it_goes_to_the_first_stream_of_any_condition() -
     assert attached(plan.frames[0]) == [("r", [], [])] and not plan.frames[1].attached
     assert [expression_text(part) for part in plan.frames[0].matching] == ["a.v <> r.v"]
     (condition,) = plan.body.combining.conditions
-    assert condition.places == (0, 1)
+    assert condition.ordinals == (0, 1)
 
 
 def test_relations_that_are_connected_go_together_and_others_apart() -> None:

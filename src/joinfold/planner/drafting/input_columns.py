@@ -9,10 +9,10 @@ from typing import TypeVar
 from joinfold.algebra import Monomial
 from joinfold.errors import QueryError
 from joinfold.logical.expressions import Call, Case, Column, Expression, Literal
-from joinfold.physical.columns import Role, column_name
+from joinfold.physical.column_names import Role, column_name
 from joinfold.physical.payload import LIMB_BITS, Extreme, Factor, InputSpec, IntegerSum, RealSum, Sums
 from joinfold.physical.plan import FrameColumn
-from joinfold.physical.source import Source
+from joinfold.physical.source import InputSource
 from joinfold.planner.drafting.widening import converted, widened
 from joinfold.types import BIGINT, BOOLEAN, VOID, DataType
 
@@ -124,7 +124,7 @@ class InputColumns:
             extremes=tuple(self._extremes),
         )
 
-    def spec(self, source: Source, open_ended: bool = False) -> InputSpec:
+    def spec(self, source: InputSource, open_ended: bool = False) -> InputSpec:
         """What was gathered, of an input."""
         return InputSpec(
             name=self.alias,

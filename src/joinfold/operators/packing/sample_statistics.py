@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from joinfold.kernels.compiling import Hashes, readable
 from joinfold.kernels.sketch import REGISTERS, disorder, factors_of, sketched
 from joinfold.operators.values import stable_codes
-from joinfold.physical.columns import COUNT
+from joinfold.physical.column_names import COUNT
 from joinfold.physical.payload import InputSpec
 
 LOOKED_EVERY = 4  # batches of a task
@@ -31,7 +31,7 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Glimpse:
+class SampleStatistics:
     """What was seen of some rows of a stream: ``read`` of them, or ``rows`` with a time and after relations are joined.
 
     Of ``timed`` rows that were looked at, ``disordered`` came after one of a later time. Of all ``entries``, ``looked``
@@ -54,25 +54,27 @@ class Glimpse:
         return b64encode(_LAYOUT.pack(*_numbers_of(self)) + self.sketches.tobytes()).decode("ascii")
 
     @staticmethod
-    def of_text(text: str) -> "Glimpse":
+    def of_text(text: str) -> "SampleStatistics":
         """The inverse of `text`."""
         contents = b64decode(text)
         numbers = dict(zip(_NUMBERS, _LAYOUT.unpack_from(contents), strict=True))
         sketches = np.frombuffer(contents, np.uint8, offset=_LAYOUT.size).reshape(SETS, REGISTERS)
-        return Glimpse(**numbers, sketches=sketches)
+        return SampleStatistics(**numbers, sketches=sketches)
 
-    def together(self, other: "Glimpse") -> "Glimpse":
+    def together(self, other: "SampleStatistics") -> "SampleStatistics":
         """What was seen of the rows of both."""
         added = {name: getattr(self, name) + getattr(other, name) for name in _NUMBERS}
-        return Glimpse(**added, sketches=np.maximum(self.sketches, other.sketches))
+        return SampleStatistics(**added, sketches=np.maximum(self.sketches, other.sketches))
 
 
-_NUMBERS = tuple(field.name for field in fields(Glimpse) if field.name != "sketches")
+_NUMBERS = tuple(field.name for field in fields(SampleStatistics) if field.name != "sketches")
 _LAYOUT = Struct(f"<{len(_NUMBERS)}q")
 _numbers_of = attrgetter(*_NUMBERS)
 
 
-def glimpse_of(spec: InputSpec, number: int, read: int, ts: Integers, entries: pa.RecordBatch) -> Glimpse | None:
+def sample_statistics(
+    spec: InputSpec, number: int, read: int, ts: Integers, entries: pa.RecordBatch
+) -> SampleStatistics | None:
     """What is seen of the batch of a task with this number: rows with these times, and entries of those that pass.
 
     None where there is no row with a time, and of batches that are not looked at.
@@ -89,7 +91,7 @@ def glimpse_of(spec: InputSpec, number: int, read: int, ts: Integers, entries: p
     counts = entries.column(COUNT).to_numpy()
     sketches, bins = sketched(codes, _factors(spec.keys, spec.groups, names), counts[:looked])
     rows = int(bins.sum())
-    return Glimpse(
+    return SampleStatistics(
         read=read,
         rows=len(ts),
         passing=rows if looked == len(counts) else int(counts.sum()),

@@ -3,25 +3,25 @@
 import numpy as np
 import pyarrow as pa
 
-from joinfold.operators.packing.glimpse import LOOKED_EVERY, SETS, TIMED, Glimpse, glimpse_of
-from joinfold.physical.columns import COUNT
+from joinfold.operators.packing.sample_statistics import LOOKED_EVERY, SETS, TIMED, SampleStatistics, sample_statistics
+from joinfold.physical.column_names import COUNT
 from joinfold.physical.payload import InputSpec
 from joinfold.physical.source import StreamRows
 
 SPEC = InputSpec(name="a", source=StreamRows(0), keys=("a.k",), classes=(0,), groups=("a.g",))
 
 
-def seen(number: int, ts: list[int], keys: list[int], counts: list[int]) -> Glimpse | None:
+def seen(number: int, ts: list[int], keys: list[int], counts: list[int]) -> SampleStatistics | None:
     """The glimpse of a batch whose entries have these keys and counts, all of one group."""
     columns = {"a.k": pa.array(keys), "a.g": pa.array([0] * len(keys)), COUNT: pa.array(counts)}
-    return glimpse_of(SPEC, number, len(ts) + 1, np.array(ts, np.int64), pa.RecordBatch.from_pydict(columns))
+    return sample_statistics(SPEC, number, len(ts) + 1, np.array(ts, np.int64), pa.RecordBatch.from_pydict(columns))
 
 
 def test_a_glimpse_survives_as_text() -> None:
-    before = Glimpse(1, 2, 3, 4, 5, 6, 7, 8, 2**62, np.arange(SETS * 128, dtype=np.uint8).reshape(SETS, 128))
-    after = Glimpse.of_text(before.text())
+    before = SampleStatistics(1, 2, 3, 4, 5, 6, 7, 8, 2**62, np.arange(SETS * 128, dtype=np.uint8).reshape(SETS, 128))
+    after = SampleStatistics.of_text(before.text())
     np.testing.assert_array_equal(after.sketches, before.sketches)
-    numbers = [name for name in Glimpse.__slots__ if name != "sketches"]
+    numbers = [name for name in SampleStatistics.__slots__ if name != "sketches"]
     assert len(numbers) == 9
     assert [getattr(after, name) for name in numbers] == [getattr(before, name) for name in numbers]
 

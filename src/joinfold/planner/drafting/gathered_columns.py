@@ -8,14 +8,14 @@ a.price - b.price  reads several: entries carry a.price and b.price, and the pai
 from collections.abc import Callable, Sequence
 
 from joinfold.logical.expressions import Column, Expression, inputs_read, rewrite
-from joinfold.physical.columns import pair_column
-from joinfold.planner.drafting.columns import InputColumns
+from joinfold.physical.column_names import pair_column
 from joinfold.planner.drafting.factors import factors_by_input
+from joinfold.planner.drafting.input_columns import InputColumns
 from joinfold.planner.drafting.widening import converted
 from joinfold.types import BOOLEAN
 
 
-class Places:
+class GatheredColumns:
     """The inputs of a query, and the pair behind them; a single input has a second one, of one constant row."""
 
     def __init__(self, aliases: Sequence[str], written: Callable[[Expression], Expression]) -> None:
@@ -28,29 +28,29 @@ class Places:
         """The inputs and the pair."""
         return [*self.inputs, self.pair]
 
-    def place_of(self, *expressions: Expression) -> int:
+    def ordinal_of(self, *expressions: Expression) -> int:
         """Where expressions are computed together."""
         reads = {alias for expression in expressions for alias in inputs_read(expression)}
         if len(reads) > 1:
             return len(self.inputs)
-        return next((place for place, own in enumerate(self.inputs) if own.alias in reads), 0)
+        return next((ordinal for ordinal, own in enumerate(self.inputs) if own.alias in reads), 0)
 
-    def at(self, place: int, expression: Expression) -> Expression:
+    def at(self, ordinal: int, expression: Expression) -> Expression:
         """The expression as a place computes it: the pair from carried columns, an input from its own."""
-        return expression if place < len(self.inputs) else rewrite(expression, self._carried)
+        return expression if ordinal < len(self.inputs) else rewrite(expression, self._carried)
 
-    def guards(self, place: int, where: Sequence[Expression]) -> list[Expression]:
+    def guards(self, ordinal: int, where: Sequence[Expression]) -> list[Expression]:
         """The conditions of a FILTER that a place knows: it computes an argument only where they are true."""
-        if place < len(self.inputs):
-            return [part for part in where if self.place_of(part) == place]
+        if ordinal < len(self.inputs):
+            return [part for part in where if self.ordinal_of(part) == ordinal]
         guards: list[Expression] = []
         for part in where:
-            own = self.place_of(part)
+            own = self.ordinal_of(part)
             if own < len(self.inputs):
                 carried = self.inputs[own].carry(converted(part, BOOLEAN))
                 guards.append(Column(pair_column(own), carried, BOOLEAN))
             else:
-                guards.append(self.at(place, part))
+                guards.append(self.at(ordinal, part))
         return guards
 
     def factors_of(self, argument: Expression, factorable: bool = True) -> dict[int, Expression]:
@@ -60,22 +60,22 @@ class Places:
         """
         split = factors_by_input(argument) if factorable else None
         if split is None:
-            return {self.place_of(argument): argument}
+            return {self.ordinal_of(argument): argument}
         if "" in split:
             return {0: split[""]}
-        return {place: split[own.alias] for place, own in enumerate(self.inputs) if own.alias in split}
+        return {ordinal: split[own.alias] for ordinal, own in enumerate(self.inputs) if own.alias in split}
 
     def _carried(self, node: Expression) -> Expression | None:
         if not isinstance(node, Column):
             return None
-        own = self.place_of(node)
+        own = self.ordinal_of(node)
         return Column(pair_column(own), self.inputs[own].carry(node), node.type)
 
     def _uncarried(self, expression: Expression) -> Expression:
         """What the pair computes, over the inputs' own columns again: names are made of that."""
         carried = {
-            (pair_column(place), name): column.expression
-            for place, own in enumerate(self.inputs)
+            (pair_column(ordinal), name): column.expression
+            for ordinal, own in enumerate(self.inputs)
             for name, column in own.frame.items()
         }
         return rewrite(

@@ -16,7 +16,7 @@ from joinfold.errors import JoinfoldError
 from joinfold.inprocess.relations import equal_rows
 from joinfold.logical.expressions import Call, Column, Expression
 from joinfold.operators.values import identity_codes
-from joinfold.physical.columns import pair_column
+from joinfold.physical.column_names import pair_column
 from joinfold.physical.combining import RangeJoin
 from joinfold.physical.plan import PhysicalPlan
 from joinfold.physical.stage import Body
@@ -31,10 +31,10 @@ Integers = NDArray[np.int64]
 def sampled_selectivity(draft: PhysicalPlan, passing: Mapping[int, pa.RecordBatch], assumed: float) -> float:
     """The share of combinations that is left; as assumed for what no sample tells. ``passing`` is by stream."""
     found = 1.0
-    for places, expressions in _said(draft).items():
+    for ordinals, expressions in _said(draft).items():
         share = None
-        if len(places) == 2 and all(place in passing and passing[place].num_rows for place in places):
-            share = _share(draft, places[0], places[1], passing, expressions)
+        if len(ordinals) == 2 and all(ordinal in passing and passing[ordinal].num_rows for ordinal in ordinals):
+            share = _share(draft, ordinals[0], ordinals[1], passing, expressions)
         found *= assumed if share is None else share
     return found
 
@@ -44,21 +44,21 @@ def _said(draft: PhysicalPlan) -> dict[tuple[int, ...], list[Expression]]:
     found: dict[tuple[int, ...], list[Expression]] = {}
     combining = draft.body.combining
     for join in combining.ranges:
-        places = tuple(sorted((join.value_place, join.bound_place)))
-        found.setdefault(places, []).extend(_comparisons(draft, join))
+        ordinals = tuple(sorted((join.value_input, join.bound_input)))
+        found.setdefault(ordinals, []).extend(_comparisons(draft, join))
     for condition in combining.conditions:
-        found.setdefault(condition.places, []).append(condition.expression)
+        found.setdefault(condition.ordinals, []).append(condition.expression)
     return found
 
 
 def _comparisons(draft: PhysicalPlan, join: RangeJoin) -> list[Expression]:
-    def column(place: int, name: str) -> Column:
-        return Column(pair_column(place), name, draft.frames[place].expressions[name].type)
+    def column(ordinal: int, name: str) -> Column:
+        return Column(pair_column(ordinal), name, draft.frames[ordinal].expressions[name].type)
 
-    value = column(join.value_place, join.value)
+    value = column(join.value_input, join.value)
     bounds = [(">", join.low), ("<", join.high)]
     return [
-        Call(operator + "=" * bound.inclusive, (value, column(join.bound_place, bound.column)))
+        Call(operator + "=" * bound.inclusive, (value, column(join.bound_input, bound.column)))
         for operator, bound in bounds
         if bound is not None
     ]
@@ -70,17 +70,17 @@ def _share(
     """The share of pairs for which all is true; None where no pair has equal keys, or something fails to compute."""
     wanted = FIRST_ROWS
     while True:
-        rows = {place: _thinned(passing[place], wanted) for place in (left, right)}
+        rows = {ordinal: _thinned(passing[ordinal], wanted) for ordinal in (left, right)}
         lefts, rights = _pairs(draft.body, left, right, rows)
-        if len(lefts) >= ENOUGH_PAIRS or wanted >= max(passing[place].num_rows for place in (left, right)):
+        if len(lefts) >= ENOUGH_PAIRS or wanted >= max(passing[ordinal].num_rows for ordinal in (left, right)):
             break
         wanted *= GROWTH
     if not len(lefts):
         return None
     columns: dict[Key, pa.Array] = {}
-    for place, numbers in ((left, lefts), (right, rights)):
-        paired = rows[place].take(pa.array(numbers))
-        columns |= {(pair_column(place), name): paired.column(name) for name in paired.schema.names}
+    for ordinal, numbers in ((left, lefts), (right, rights)):
+        paired = rows[ordinal].take(pa.array(numbers))
+        columns |= {(pair_column(ordinal), name): paired.column(name) for name in paired.schema.names}
     try:
         flags = [is_true(expression, columns, len(lefts), draft.timing.zone) for expression in expressions]
     except JoinfoldError:
