@@ -27,7 +27,7 @@ def side_of(integers: list[list[int]]) -> Side:
 @given(data=st.data(), rows=st.integers(1, 4))
 def test_integers_are_exact_or_refused(data: st.DataObject, rows: int) -> None:
     totals = AddedTotals(BODY, only_changed=False)
-    columns = [len(ordinal.integers) for ordinal in BODY.ordinals]
+    columns = [len(sums.integers) for sums in BODY.all_sums]
     sides = [data.draw(st.lists(st.tuples(*[SIZES] * width), min_size=rows, max_size=rows)) for width in columns]
     pair = [(1, *rest) for _, *rest in sides[-1]]  # a pair is one row
     sides = [*sides[:-1], pair]
