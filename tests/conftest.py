@@ -47,12 +47,12 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 SLOW = (
-    "benchmark/test_calibration.py",
     "benchmark/test_joins.py",
     "benchmark/test_joins_on_spark.py",
     "benchmark/test_methods.py",
     "benchmark/test_planner.py",
     "benchmark/test_planner_on_spark.py",
+    "calibration/test_pricing.py",
     "inprocess/test_analysis.py",
     "inprocess/test_clocks.py",
     "inprocess/test_following.py",

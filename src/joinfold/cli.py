@@ -258,10 +258,10 @@ def calibrate(
     as_json: Annotated[bool, typer.Option("--json", help="Print the weights as JSON.")] = False,
 ) -> None:
     """Measure what operations cost on this machine, so that plans are chosen by its prices; takes about two minutes."""
-    from joinfold import benchmark  # it loads Spark
+    from joinfold import calibration  # it loads Spark
 
-    with _ProgressBar("calibrating", len(list(benchmark.calibration_trials()))) as advance:
-        found = benchmark.calibrate(Session().spark, advance)
+    with _ProgressBar("calibrating", len(list(calibration.trials()))) as advance:
+        found = calibration.calibrate(Session().spark, advance)
     path = found.weights.save()
     if as_json:
         print_line(

@@ -21,11 +21,11 @@ from joinfold.benchmark import (
     shifting,
     write_planner,
 )
-from joinfold.benchmark.calibration import CONDITION, SETS, band
 from joinfold.benchmark.planner import NEAR, PAPERS, PlannedRun, Verdict, trials
 from joinfold.benchmark.planner_on_spark import SparkResults, SparkRun
 from joinfold.benchmark.shifting import ADAPTIVE, Phase, Shift, run_shift
-from joinfold.benchmark.trials import Streams, Trial
+from joinfold.calibration.queries import CONDITION, SETS, band
+from joinfold.calibration.trial import Streams, Trial
 from joinfold.inprocess import InProcess
 from joinfold.session import Session
 from joinfold.workloads.arrival import SECOND_US, START_US

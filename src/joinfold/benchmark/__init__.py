@@ -4,12 +4,9 @@
 ``run_methods`` is what it runs with ``--methods``: joinfold's own plans and structures, in process.
 ``run_joins`` is what it runs with ``--joins``: joins of three streams, as a chain of folds and in one fold.
 ``run_planner`` is what it runs with ``--planner``: whether what is chosen by cost is also the fastest.
-``calibrate`` is what the command ``joinfold calibrate`` runs.
 ``run_windows`` is what it runs with ``--windows``: windows of rows beside windows of time, and joins by window ids.
 """
 
-from joinfold.benchmark.calibration import Calibration, calibrate
-from joinfold.benchmark.calibration import trials as calibration_trials
 from joinfold.benchmark.joins import JoinResults, JoinSettings, run_joins
 from joinfold.benchmark.joins_report import join_tables, joins_json, write_joins
 from joinfold.benchmark.methods import MethodResults, MethodSettings, run_methods
@@ -23,7 +20,6 @@ from joinfold.benchmark.windows import WindowResults, WindowSettings, run_window
 from joinfold.benchmark.windows_report import window_tables, windows_json, write_windows
 
 __all__ = [
-    "Calibration",
     "JoinResults",
     "JoinSettings",
     "MethodResults",
@@ -34,8 +30,6 @@ __all__ = [
     "WindowResults",
     "WindowSettings",
     "as_json",
-    "calibrate",
-    "calibration_trials",
     "join_tables",
     "joins_json",
     "method_tables",

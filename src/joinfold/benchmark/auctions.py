@@ -17,7 +17,7 @@ from joinfold.benchmark.engines import JOINFOLD, LIMIT, run_frame
 from joinfold.benchmark.results import Measurement, Run
 from joinfold.benchmark.steps import bench_folder
 from joinfold.query import Query
-from joinfold.runtime.baselines import counted
+from joinfold.runtime.crossing import counted
 from joinfold.session import Session
 from joinfold.workloads.arrival import SECOND_US
 

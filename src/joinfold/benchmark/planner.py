@@ -12,7 +12,10 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
-from joinfold.benchmark.calibration import (
+from joinfold.benchmark.environment import Say, watched
+from joinfold.benchmark.planner_on_spark import SparkResults, run_on_spark
+from joinfold.benchmark.shifting import Shift, ShiftRun, run_shift
+from joinfold.calibration.queries import (
     ABOVE,
     CONDITION,
     EXTREME,
@@ -24,10 +27,7 @@ from joinfold.benchmark.calibration import (
     band,
     plans,
 )
-from joinfold.benchmark.environment import Say, watched
-from joinfold.benchmark.planner_on_spark import SparkResults, run_on_spark
-from joinfold.benchmark.shifting import Shift, ShiftRun, run_shift
-from joinfold.benchmark.trials import Streams, Trial, measure
+from joinfold.calibration.trial import Streams, Trial, measure
 from joinfold.planner.cost.weights import Weights, usual_weights
 from joinfold.planner.estimates import Estimate
 from joinfold.session import Session

@@ -8,15 +8,10 @@ All of them read streams of (ts, key, g, v) and, but for the limit, answer::
 A window of Spark's that ends at e is joinfold's window at the instant e, so the answers can be compared row by row.
 """
 
-import time
-from collections.abc import Iterable, Iterator
-from functools import reduce
-
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from joinfold.runtime.workers import settle
+from joinfold.runtime.crossing import counted
 
 COLUMNS = "ts TIMESTAMP, key BIGINT, g BIGINT, v BIGINT"
 
@@ -30,24 +25,6 @@ def file_stream(spark: SparkSession, folder: str, files_per_batch: int, columns:
 def limit(a: DataFrame, b: DataFrame) -> DataFrame:
     """The columns that the query reads are handed to Python, which only counts their rows."""
     return counted([a.select("ts", "key", "g"), b.select("ts", "key", "v")])
-
-
-def counted(streams: Iterable[DataFrame]) -> DataFrame:
-    """How many rows each batch has that is handed to Python, of all streams."""
-    return reduce(DataFrame.union, [rows.mapInArrow(_count, "n BIGINT") for rows in streams])
-
-
-def crossing_seconds(spark: SparkSession, rows: int, columns: int) -> float:
-    """How long rows of so many columns take to cross into Python and be counted there, on all cores."""
-    frame = spark.range(rows).selectExpr(*(f"id + {number} AS c{number}" for number in range(columns)))
-    began = time.perf_counter()
-    counted([frame]).agg({"n": "sum"}).collect()
-    return time.perf_counter() - began
-
-
-def _count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    settle()  # as joinfold's workers do
-    yield pa.RecordBatch.from_pydict({"n": pa.array([sum(batch.num_rows for batch in batches)], pa.int64())})
 
 
 def join_then_aggregate(a: DataFrame, b: DataFrame, size_us: int, slide_us: int) -> DataFrame:
