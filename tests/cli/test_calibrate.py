@@ -21,7 +21,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     bills = [bill({}, {"hash probe": 1e6}, (0.0, seconds)) for seconds in (0.1, 0.125, 0.05)]
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(calibration, "calibrate", lambda spark, advance: Calibration(weights, bills))
-    monkeypatch.setattr("joinfold.cli.Session", lambda: type("Sparkless", (), {"spark": None})())
+    monkeypatch.setattr("joinfold.cli.calibrate.Session", lambda: type("Sparkless", (), {"spark": None})())
     monkeypatch.setattr(sys, "argv", ["joinfold", "calibrate"])
     yield tmp_path
     usual_weights.cache_clear()

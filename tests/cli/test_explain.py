@@ -1,54 +1,20 @@
-"""The command line: the same texts as the library, exit status 0 or 2, and never a traceback."""
+"""`joinfold explain`: the same texts as the library, exit status 0 or 2, and never a traceback."""
 
-import io
 import json
-import subprocess
-import sys
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
 from joinfold import QueryError, Session
-from joinfold.cli import main
+from tests.cli.commands import QUERY, STREAM, Mistakes, Run, check_refused
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 QUERIES = ROOT / "examples" / "queries"
 TREES = ROOT / "tests" / "golden" / "trees"
-STREAM = "--stream=A=location STRING, ts TIMESTAMP, celsius DOUBLE"
-QUERY = "SELECT location, COUNT(*) AS n FROM A [10 MINUTE] GROUP BY location"
 REFUSED = "SELECT COUNT(*) AS n FROM A [PARTITION BY location ROWS 5] EMIT ON ARRIVAL"
-
-
-class Result(NamedTuple):
-    status: int
-    output: str
-    error: str
-
-
-Run = Callable[..., Result]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs the entry point of the command in this process."""
-
-    def run(*arguments: object, stdin: bytes = b"") -> Result:
-        monkeypatch.setattr(sys, "argv", ["joinfold", *map(str, arguments)])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        with pytest.raises(SystemExit) as exit_:
-            main()
-        result = Result(int(exit_.value.code or 0), *capsys.readouterr())
-        assert "Traceback" not in result.error
-        return result
-
-    return run
-
-
 PAPERS = {
     "wang1": ["--stream=A=src STRING, dest STRING, ts TIMESTAMP", "--stream=B=src STRING, dest STRING, ts TIMESTAMP"],
     "wang2": [
@@ -164,7 +130,7 @@ def test_explain_draws_windows(run: Run) -> None:
     assert run("explain", REFUSED, STREAM, "--windows").status == 0  # a query has windows also where no engine runs it
 
 
-def test_warnings_are_on_standard_error(run: Run, tmp_path: Path) -> None:
+def test_warnings_are_on_standard_error(run: Run) -> None:
     text = "SELECT COUNT(*) AS n FROM A [1 MINUTE SLIDE 5 MINUTE]"
     session = Session()
     session.stream("A", "location STRING, ts TIMESTAMP, celsius DOUBLE", time="ts")
@@ -174,9 +140,6 @@ def test_warnings_are_on_standard_error(run: Run, tmp_path: Path) -> None:
     assert run("explain", text, STREAM) == (0, tree, warning)
     printed = run("explain", text, STREAM, "--json")
     assert (json.loads(printed.output)["warnings"], printed.error) == (list(query.warnings), warning)
-    (tmp_path / "_spark_metadata").mkdir()  # refused before Spark starts
-    refused = run("run", text, "--stream=A=rate:1", "--sink=parquet", "-o", tmp_path)
-    assert refused.status == 2 and refused.error.startswith(warning)
 
 
 def test_explain_takes_schemas_from_parquet(run: Run, tmp_path: Path) -> None:
@@ -224,7 +187,7 @@ def test_a_wrong_query_prints_the_report_of_the_library(run: Run, query: str) ->
 
 HINT = "Hint: give a file with a query, '-' for standard input, or the query itself in quotes.\n"
 
-MISTAKES: dict[str, tuple[list[str], str]] = {
+MISTAKES: Mistakes = {
     "no such file": (
         ["explain", "nothing.sql"],
         "UsageError: cannot read the query 'nothing.sql': No such file or directory\n" + HINT,
@@ -278,57 +241,13 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
         "UsageError: --analyze runs the query, and 'A' is given by its schema alone\n"
         "Hint: give a Parquet file or folder: A=PATH.\n",
     ),
-    "unknown sink": (
-        ["run", QUERY, "--stream=A=rate:1", "--sink=kafka"],
-        "UsageError: unknown sink 'kafka'\nHint: one of: console, parquet, memory.\n",
-    ),
-    "a sink without its folder": (
-        ["run", QUERY, "--stream=A=rate:1", "--sink=parquet"],
-        "UsageError: --output is the folder of --sink parquet\nHint: give both or neither.\n",
-    ),
-    "a stream that is nowhere": (
-        ["run", QUERY, "--stream=A=nowhere"],
-        "UsageError: stream 'A': there is no folder 'nowhere'\nHint: a stream is a folder, parquet:PATH, csv:PATH, ",
-    ),
-    "schema of a stream that is not there": (
-        ["run", QUERY, "--stream=A=rate:1", "--schema=B=k INT"],
-        "UsageError: --schema names 'B', which is neither a stream nor a table\n"
-        "Hint: give it with --stream or --table.\n",
-    ),
-    "delay of a stream that is not there": (
-        ["run", QUERY, "--stream=A=rate:1", "--delay=B=1 second"],
-        "UsageError: --delay names 'B', which is not a stream\nHint: give it with --stream.\n",
-    ),
-    "two triggers": (
-        ["run", QUERY, "--stream=A=rate:1", "--once", "--trigger=5 seconds"],
-        "UsageError: --once is --trigger available\nHint: give one of them.\n",
-    ),
-    "a trigger that is no duration": (
-        ["run", QUERY, "--stream=A=rate:1", "--trigger=often"],
-        "UsageError: 'often' is not a duration\n",
-    ),
-    "a query that has no meaning, before Spark starts": (
-        ["run", "SELECT COUNT(*) AS n FROM A [TUMBLE 1 MINUTE] WHERE valu > 1", "--stream=A=rate:1"],
-        "QueryError: unknown column 'valu'\n",
-    ),
-    "a query that no engine runs, before Spark starts": (
-        ["run", "SELECT COUNT(*) AS n FROM A [PARTITION BY value ROWS 5] EMIT ON ARRIVAL", "--stream=A=rate:1"],
-        "QueryError: no engine runs the last rows of each key EMIT ON ARRIVAL yet\n",
-    ),
-    "unknown workload": (["generate", "auction", "-o", "nowhere"], "UsageError: unknown workload 'auction'\n"),
-    "parameter without a value": (
-        ["generate", "sensors", "-o", "nowhere", "--set=rooms"],
-        "UsageError: --set takes NAME=VALUE, not 'rooms'\n",
-    ),
 }
 
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistakes(run: Run, name: str) -> None:
     arguments, error = MISTAKES[name]
-    result = run(*arguments)
-    assert (result.status, result.output) == (2, "")
-    assert result.error.startswith(error)
+    check_refused(run(*arguments), error)
 
 
 def test_files_that_are_not_what_they_should_be(run: Run, tmp_path: Path) -> None:
@@ -340,41 +259,3 @@ def test_files_that_are_not_what_they_should_be(run: Run, tmp_path: Path) -> Non
     assert run("explain", QUERY, f"--stream=A={binary}") == (2, "", error)
     error = f"UsageError: the folder '{tmp_path}' has no Parquet file\n"
     assert run("explain", QUERY, f"--stream=A={tmp_path}") == (2, "", error)
-
-
-@pytest.mark.parametrize(
-    "arguments", [["explain"], ["nonsense"], ["explain", QUERY, "--nonsense"], ["generate", "sensors", "--rows=many"]]
-)
-def test_arguments_that_are_missing_or_unknown(run: Run, arguments: list[str]) -> None:
-    result = run(*arguments)
-    assert result.status == 2
-    assert "Usage: joinfold" in result.error
-
-
-def test_generate_writes_streams_that_explain_reads(run: Run, tmp_path: Path) -> None:
-    folder = tmp_path / "house"
-    result = run("generate", "sensors", "--rows=500", "--seed=1", "-o", folder)
-    assert (result.status, result.error) == (0, "")
-    names = [Path(line.split(":")[0]).name for line in result.output.splitlines()]
-    assert sorted(names) == sorted(path.name for path in folder.iterdir() if path.is_dir())
-    for name in names:
-        assert run("explain", f"SELECT COUNT(*) FROM {name} [ROWS 5]", f"--stream={name}={folder / name}").status == 0
-    again = run("generate", "sensors", "--rows=500", "-o", folder)
-    assert again.status == 2
-    assert again.error.startswith("UsageError: ")
-
-
-def test_generate_prints_json(run: Run, tmp_path: Path) -> None:
-    printed = json.loads(run("generate", "sensors", "--rows=100", "-o", tmp_path / "x", "--json").output)
-    assert printed["directory"] == str(tmp_path / "x")
-    assert all("TIMESTAMP" in columns for columns in printed["streams"].values())
-
-
-def test_the_installed_command() -> None:
-    command = [str(Path(sys.executable).with_name("joinfold")), "explain", "SELECT COUNT(*) FROM B [10 MINUTE]", STREAM]
-    wrong = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert wrong.stderr == (
-        "QueryError: unknown stream 'B'\n  SELECT COUNT(*) FROM B [10 MINUTE]\n                       ^\n"
-        "Hint: the session has: A.\n"
-    )
