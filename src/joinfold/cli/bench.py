@@ -50,7 +50,7 @@ def bench(
     json_: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Measure joinfold side by side with other engines, on the same data and with equal answers."""
-    from joinfold import benchmark  # it loads Spark
+    import joinfold_bench as benchmark  # it loads Spark
 
     wanted = {"--methods": methods, "--joins": joins, "--windows": windows, "--planner": planner}
     special = [name for name, is_wanted in wanted.items() if is_wanted]

@@ -1,0 +1,156 @@
+"""What is run, in which order, and which bars it is held against (DESIGN, "Speed and size to reach")."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from joinfold.session import Session
+from joinfold.workloads.arrival import SECOND_US, START_US
+from joinfold_bench.data import R0, R1, Dataset
+from joinfold_bench.engines.answers import compare, last_instant
+from joinfold_bench.engines.duck import AGGREGATED_FIRST, AS_WRITTEN, DUCK, ArrowTables, DuckTables
+from joinfold_bench.engines.rates import Rate
+from joinfold_bench.engines.results import Comparison, Measurement, Results, Run, SweepPoint
+from joinfold_bench.engines.steps import UNCAPPED_SECONDS, Steps, bench_folder
+from joinfold_bench.engines.streaming import JOINFOLD, LIMIT, SPARK_HAND, SPARK_JOIN, run_engine
+from joinfold_bench.environment import Say, watched
+
+SIZE_US = 60 * SECOND_US
+SLIDE_US = SECOND_US
+JOIN_SLIDE_US = 10 * SECOND_US
+DUCK_ARROW, DUCK_HAND = f"{DUCK} from Arrow tables", f"{DUCK}, b aggregated first"
+DUCK_INSTANTS = 60
+
+LIMIT_BAR, DUCK_BAR, SPARK_R0_BAR, SPARK_R1_BAR = 0.5, 5.0, 20.0, 100.0
+SLIDES_BAR, SKEW_BAR = 0.7, 1 / 1.5
+
+LONG_R1 = replace(R1, seconds=600)
+"""Three times as long as R1, for six micro-batches; its rates are the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How much is run: ``full`` adds the sweeps and Spark on R1; Spark's own plans are stopped after the cap."""
+
+    full: bool = False
+    repeats: int = 3
+    cap_seconds: float = 60.0
+    r0: Dataset = R0
+    r1: Dataset = LONG_R1
+
+
+def run_suite(settings: Settings, session: Session, say: Say = lambda line: None) -> Results:
+    """Runs everything on files in a temporary folder; ``say`` gets a line for each step."""
+    results = Results()
+    with watched(results, say, session.spark), bench_folder() as folder:
+        suite = _Suite(settings, say, Steps(folder, partial(run_engine, session, size_us=SIZE_US), say), results)
+        suite.against_the_limit_and_duckdb()
+        suite.against_spark(settings.r0, SPARK_R0_BAR)
+        if settings.full:
+            suite.sweep_all()
+            suite.against_spark(settings.r1, SPARK_R1_BAR)
+    return results
+
+
+@dataclass(slots=True)
+class _Suite:
+    settings: Settings
+    say: Say
+    steps: Steps
+    results: Results
+
+    # --- comparisons ----------------------------------------------------------------------------------------
+
+    def against_the_limit_and_duckdb(self) -> None:
+        """R1: what Spark can hand to Python at all, and an engine that keeps everything in memory."""
+        data, results = self.settings.r1, self.results
+        limit, ours = self._measure([(LIMIT, SLIDE_US), (JOINFOLD, SLIDE_US)], data)
+        results.comparisons.append(Comparison.of(ours, limit, LIMIT_BAR))
+        last_us = last_instant(ours.answers[0])
+        for theirs in (
+            self._recompute(DUCK_ARROW, AS_WRITTEN, data, last_us, tables=ArrowTables),
+            self._recompute(DUCK, AS_WRITTEN, data, last_us),
+            self._recompute(DUCK_HAND, AGGREGATED_FIRST, data, last_us),
+        ):
+            results.comparisons.append(Comparison.of(ours, theirs, DUCK_BAR))
+            results.checks.append(compare(ours, theirs, at_theirs=True))
+
+    def against_spark(self, data: Dataset, bar: float) -> None:
+        """Spark's own plans, each at the slide that the design measured it with; on R0 also all of DuckDB's answers."""
+        results = self.results
+        for engine, slide_us in ((SPARK_HAND, SLIDE_US), (SPARK_JOIN, JOIN_SLIDE_US)):
+            (ours,) = self._measure([(JOINFOLD, slide_us)], data)
+            if data is self.settings.r0:
+                theirs = self._recompute(DUCK, AS_WRITTEN, data, last_instant(ours.answers[0]), slide_us, timed=False)
+                results.checks.append(compare(ours, theirs))
+            (theirs,) = self._measure([(engine, slide_us)], data, repeats=1, cap_seconds=self.settings.cap_seconds)
+            results.comparisons.append(Comparison.of(ours, theirs, bar))
+            results.checks.append(compare(ours, theirs))
+
+    # --- sweeps ---------------------------------------------------------------------------------------------
+
+    def sweep_all(self) -> None:
+        """joinfold alone, one property of R1 at a time; those with a bar are repeated in turn."""
+        r1 = self.settings.r1
+        slides = [(str(parts), r1, SIZE_US // parts) for parts in (1, 6, 60, 600)]
+        by_slide = self._sweep("size/slide", slides, self.settings.repeats)
+        uniform_and_hot = [("uniform", r1, SLIDE_US), ("half", replace(r1, hot_share=0.5), SLIDE_US)]
+        by_skew = self._sweep("rows of one key", uniform_and_hot, self.settings.repeats)
+        self._sweep("keys", [(f"{keys:,}", replace(r1, keys=keys), SLIDE_US) for keys in (100, 10_000, 1_000_000)])
+        self._sweep("groups", [(f"{groups:,}", replace(r1, groups=groups), SLIDE_US) for groups in (1, 100, 10_000)])
+        sparse = [replace(r1, shared_keys=shared) for shared in (1, r1.keys // 100, r1.keys)]
+        paired = [*sparse, replace(r1, keys=r1.keys_for(1e9, SIZE_US))]
+        self._sweep("pairs in the windows", [(f"{data.pairs(SIZE_US):.1e}", data, SLIDE_US) for data in paired])
+        of_six = Comparison.of(by_slide[3], by_slide[1], SLIDES_BAR, "joinfold at size/slide 6, here 600")
+        of_uniform = Comparison.of(by_skew[1], by_skew[0], SKEW_BAR, "joinfold on uniform keys, here half on one")
+        self.results.comparisons += [of_six, of_uniform]
+
+    def _sweep(self, name: str, points: Sequence[tuple[str, Dataset, int]], repeats: int = 1) -> list[Measurement]:
+        self.say(f"sweep over {name}: {', '.join(value for value, _, _ in points)}")
+        measurements = [Measurement(JOINFOLD, data, slide_us) for _, data, slide_us in points]
+        self.steps.run_in_turn(measurements, repeats, keep_answers=False)
+        found = zip(points, measurements, strict=True)
+        self.results.sweeps += [SweepPoint(name, value, measurement) for (value, _, _), measurement in found]
+        return measurements
+
+    # --- steps ----------------------------------------------------------------------------------------------
+
+    def _measure(
+        self,
+        engines: Sequence[tuple[str, int]],
+        data: Dataset,
+        repeats: int | None = None,
+        cap_seconds: float = UNCAPPED_SECONDS,
+    ) -> list[Measurement]:
+        measurements = [Measurement(engine, data, slide_us) for engine, slide_us in engines]
+        self.steps.run_in_turn(measurements, repeats or self.settings.repeats, cap_seconds)
+        self.results.measurements += measurements
+        return measurements
+
+    def _recompute(
+        self,
+        engine: str,
+        text: str,
+        data: Dataset,
+        last_us: int,
+        slide_us: int = SLIDE_US,
+        timed: bool = True,
+        tables: type[DuckTables] = DuckTables,
+    ) -> Measurement:
+        """DuckDB at some instants with full windows, timed; or at all instants, for their answers alone."""
+        first = START_US + SIZE_US if timed else START_US + slide_us
+        instants = range(first, last_us + 1, slide_us)[: DUCK_INSTANTS if timed else None]
+        cap_seconds = self.settings.cap_seconds if timed else UNCAPPED_SECONDS
+        held = tables(self.steps.written(data))
+        try:
+            done = held.recompute(text, instants, SIZE_US, cap_seconds)
+        finally:
+            held.close()
+        brought = data.rows_within(slide_us) * len(done.seconds)
+        seconds = sum(done.seconds) + held.load_seconds * brought / data.rows_within(data.seconds * SECOND_US)
+        run = Run(Rate(brought / seconds, "instants"), seconds, instant_seconds=done.seconds)
+        measurement = Measurement(engine, data, slide_us, [run], [done.answers])
+        if timed:
+            self.results.measurements.append(measurement)
+        self.steps.tell(measurement, run, f"{len(done.seconds)} instants")
+        return measurement
