@@ -41,4 +41,4 @@ demo: java $(READY)
 	$(BIN)/joinfold demo
 
 bench: java $(READY)
-	$(BIN)/joinfold bench --quick
+	$(BIN)/joinfold bench

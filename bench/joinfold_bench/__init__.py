@@ -1,53 +1,18 @@
-"""joinfold side by side with other engines: the same files, the same run, the same answers.
+"""joinfold measured: beside other engines over the same files, and its own plans beside each other.
 
-``run_suite`` is what the command ``joinfold bench`` runs; ``write_report`` leaves its results as JSON and a chart.
-``run_methods`` is what it runs with ``--methods``: joinfold's own plans and structures, in process.
-``run_joins`` is what it runs with ``--joins``: joins of three streams, as a chain of folds and in one fold.
-``run_planner`` is what it runs with ``--planner``: whether what is chosen by cost is also the fastest.
-``run_windows`` is what it runs with ``--windows``: windows of rows beside windows of time, and joins by window ids.
+``SUITES`` is the table of what can be measured, and ``joinfold bench SUITE`` runs one. All give ``Results``, so
+there is one report.
+
+    suites       what is measured, and which bars it is held against
+    reporting    results as tables, JSON and a chart
+    plans        joinfold's plans, in process and on Spark
+    engines      how engines run and are timed; the only room that knows pyspark
+    data         the streams that they read
 """
 
-from joinfold_bench.engines.results import Results
-from joinfold_bench.reporting.joins import join_tables, joins_json, write_joins
-from joinfold_bench.reporting.methods import method_tables, methods_json, write_methods
-from joinfold_bench.reporting.planner import planner_json, planner_tables, write_planner
-from joinfold_bench.reporting.report import as_json, prepare_output, tables, write_report
-from joinfold_bench.reporting.windows import window_tables, windows_json, write_windows
-from joinfold_bench.suites.engines import Settings, run_suite
-from joinfold_bench.suites.joins import JoinResults, JoinSettings, run_joins
-from joinfold_bench.suites.methods import MethodResults, MethodSettings, run_methods
-from joinfold_bench.suites.planner import PlannerResults, run_planner
-from joinfold_bench.suites.windows import WindowResults, WindowSettings, run_windows
+from joinfold_bench.reporting.results import Results
+from joinfold_bench.reporting.writing import prepare_output, write_results
+from joinfold_bench.suites import SUITES, suite_named
+from joinfold_bench.suites.suite import Options, Suite
 
-__all__ = [
-    "JoinResults",
-    "JoinSettings",
-    "MethodResults",
-    "MethodSettings",
-    "PlannerResults",
-    "Results",
-    "Settings",
-    "WindowResults",
-    "WindowSettings",
-    "as_json",
-    "join_tables",
-    "joins_json",
-    "method_tables",
-    "methods_json",
-    "planner_json",
-    "planner_tables",
-    "prepare_output",
-    "run_joins",
-    "run_methods",
-    "run_planner",
-    "run_suite",
-    "run_windows",
-    "tables",
-    "window_tables",
-    "windows_json",
-    "write_joins",
-    "write_methods",
-    "write_planner",
-    "write_report",
-    "write_windows",
-]
+__all__ = ["SUITES", "Options", "Results", "Suite", "prepare_output", "suite_named", "write_results"]

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from joinfold_bench.engines.results import Measurement
+    from joinfold_bench.engines.measurements import Measurement
 
 
 Verdict = Literal["equal", "different", "stopped before an answer"]

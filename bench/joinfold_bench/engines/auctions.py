@@ -17,7 +17,7 @@ from joinfold.session import Session
 from joinfold.workloads.arrival import SECOND_US
 from joinfold_bench.data import AuctionData
 from joinfold_bench.engines.duck import DUCK, DuckTables
-from joinfold_bench.engines.results import Measurement, Run
+from joinfold_bench.engines.measurements import Measurement, Run
 from joinfold_bench.engines.steps import bench_folder
 from joinfold_bench.engines.streaming import JOINFOLD, LIMIT, run_frame
 

@@ -24,7 +24,7 @@ from joinfold_bench.data import Dataset
 from joinfold_bench.engines import baselines
 from joinfold_bench.engines.answers import in_order
 from joinfold_bench.engines.duck import DUCK, DuckTables
-from joinfold_bench.engines.results import Measurement, Run
+from joinfold_bench.engines.measurements import Measurement, Run
 from joinfold_bench.engines.streaming import JOINFOLD, LIMIT, joinfold_frame, read_streams, run_frame
 
 SIZE_US, SLIDE_US = 60 * SECOND_US, SECOND_US

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 
-from joinfold.errors import SetupError
 from joinfold_bench.data import STREAMS
 
 DUCK = "DuckDB recomputing"
@@ -48,11 +48,6 @@ class DuckTables:
     """The streams of a folder in DuckDB's memory, ordered by time, with their event time and the named columns."""
 
     def __init__(self, directory: Path, columns: Mapping[str, str] = PAIR_COLUMNS) -> None:
-        try:
-            import duckdb
-        except ImportError as error:
-            hint = "pip install duckdb, or pip install 'joinfold[dev]'."
-            raise SetupError("the benchmark compares with DuckDB, which is not installed", hint) from error
         self.connection = duckdb.connect()
         self.connection.execute("SET TimeZone = 'UTC'")
         began = time.perf_counter()

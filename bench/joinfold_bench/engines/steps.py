@@ -9,7 +9,7 @@ from typing import Protocol
 
 from joinfold.timetext import duration_text
 from joinfold_bench.data import AuctionData, Dataset
-from joinfold_bench.engines.results import Measurement, Run
+from joinfold_bench.engines.measurements import Measurement, Run
 from joinfold_bench.environment import Say
 
 UNCAPPED_SECONDS = 3600.0

@@ -9,8 +9,8 @@ from joinfold.timetext import duration_text
 from joinfold_bench.data import STREAMS
 from joinfold_bench.engines import baselines
 from joinfold_bench.engines.measure import run_stream
+from joinfold_bench.engines.measurements import Measurement, Run
 from joinfold_bench.engines.rates import rate_of, startup_seconds
-from joinfold_bench.engines.results import Measurement, Run
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

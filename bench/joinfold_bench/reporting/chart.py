@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 
 from joinfold.timetext import duration_text
-from joinfold_bench.engines.results import Measurement
+from joinfold_bench.engines.measurements import Measurement
 
 LABEL_WIDTH, BAR_AREA, MARGIN = 330, 520, 110
 ROW_HEIGHT, BAR_HEIGHT, TOP = 26, 16, 56

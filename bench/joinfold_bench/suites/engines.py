@@ -1,19 +1,28 @@
-"""What is run, in which order, and which bars it is held against (DESIGN, "Speed and size to reach")."""
+"""joinfold, Spark's own plans and DuckDB over the same files: rates, bars and equal answers.
+
+The bars are those of the design ("Speed and size to reach").
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+
+from rich.table import Table
 
 from joinfold.session import Session
 from joinfold.workloads.arrival import SECOND_US, START_US
 from joinfold_bench.data import R0, R1, Dataset
 from joinfold_bench.engines.answers import compare, last_instant
 from joinfold_bench.engines.duck import AGGREGATED_FIRST, AS_WRITTEN, DUCK, ArrowTables, DuckTables
+from joinfold_bench.engines.measurements import Comparison, Measurement, Run, SweepPoint
 from joinfold_bench.engines.rates import Rate
-from joinfold_bench.engines.results import Comparison, Measurement, Results, Run, SweepPoint
 from joinfold_bench.engines.steps import UNCAPPED_SECONDS, Steps, bench_folder
 from joinfold_bench.engines.streaming import JOINFOLD, LIMIT, SPARK_HAND, SPARK_JOIN, run_engine
 from joinfold_bench.environment import Say, watched
+from joinfold_bench.reporting.chart import rates_svg
+from joinfold_bench.reporting.results import EngineResults
+from joinfold_bench.reporting.tables import new_table
+from joinfold_bench.suites.suite import Options, Suite
 
 SIZE_US = 60 * SECOND_US
 SLIDE_US = SECOND_US
@@ -39,9 +48,34 @@ class Settings:
     r1: Dataset = LONG_R1
 
 
-def run_suite(settings: Settings, session: Session, say: Say = lambda line: None) -> Results:
+@dataclass(slots=True)
+class SideBySide(EngineResults):
+    """What engines did, and joinfold alone where one property of R1 is varied."""
+
+    def tables(self) -> list[Table]:
+        """What is worth printing, in order; sweeps only where there were some."""
+        printed = EngineResults.tables(self)
+        return [*printed, sweep_table(self.sweeps)] if self.sweeps else printed
+
+    def files(self) -> dict[str, str]:
+        """A chart of the rates."""
+        return {"rates.svg": rates_svg(self.measurements)}
+
+
+def sweep_table(sweeps: Sequence[SweepPoint]) -> Table:
+    """joinfold over what the sweeps varied."""
+    columns = ("varied", "value", "rows/s", "state memory MB")
+    table = new_table("joinfold on R1, one property varied", *columns, numeric=("value", "state memory MB"))
+    for point in sweeps:
+        runs = point.measurement.runs
+        state_bytes = max(run.state_bytes for run in runs)
+        table.add_row(point.sweep, point.value, f"{point.measurement.rate.middle:,.0f}", f"{state_bytes / 1e6:,.0f}")
+    return table
+
+
+def run_engines(settings: Settings, session: Session, say: Say = lambda line: None) -> SideBySide:
     """Runs everything on files in a temporary folder; ``say`` gets a line for each step."""
-    results = Results()
+    results = SideBySide()
     with watched(results, say, session.spark), bench_folder() as folder:
         suite = _Suite(settings, say, Steps(folder, partial(run_engine, session, size_us=SIZE_US), say), results)
         suite.against_the_limit_and_duckdb()
@@ -57,7 +91,7 @@ class _Suite:
     settings: Settings
     say: Say
     steps: Steps
-    results: Results
+    results: SideBySide
 
     # --- comparisons ----------------------------------------------------------------------------------------
 
@@ -154,3 +188,23 @@ class _Suite:
             self.results.measurements.append(measurement)
         self.steps.tell(measurement, run, f"{len(done.seconds)} instants")
         return measurement
+
+
+def _run(options: Options, say: Say) -> SideBySide:
+    cap_seconds = options.cap or (300.0 if options.full else 60.0)
+    r1 = replace(LONG_R1, seconds=options.seconds or LONG_R1.seconds)
+    return run_engines(Settings(options.full, options.repeats or 3, cap_seconds, r1=r1), Session(), say)
+
+
+ENGINES = Suite(
+    "engines",
+    "joinfold, Spark's own plans and DuckDB over the same files",
+    {
+        "full": "Spark on R1 and the sweeps, too",
+        "repeats": "runs of joinfold and of the limit, in turn; 3 unless given",
+        "cap": "seconds after which a slow engine is stopped; 60 unless given, with --full 300",
+        "seconds": "event time of R1, of which 100 s are a micro-batch of 2,000,000 rows; 600 unless given",
+    },
+    _run,
+    "results.json",
+)

@@ -4,23 +4,29 @@ The chain runs on Spark, beside the limit and beside Spark's own joins; the one 
 streams. Neither builds the join, so the state is what is in the windows and a further stream costs what its rows do.
 """
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pyarrow.compute as pc
+from rich.table import Table
 
 from joinfold.session import Session
 from joinfold.workloads.arrival import START_US
 from joinfold_bench.data import J0, J1, AuctionData
 from joinfold_bench.engines.answers import compare, last_instant
 from joinfold_bench.engines.auctions import SLIDE_US, SPARK_JOINS, StateSize, recompute, run_auctions, state_size
-from joinfold_bench.engines.results import Comparison, Measurement, ratio_of
+from joinfold_bench.engines.measurements import Comparison, Measurement, ratio_of
 from joinfold_bench.engines.steps import UNCAPPED_SECONDS, Steps, bench_folder
 from joinfold_bench.engines.streaming import JOINFOLD, LIMIT
 from joinfold_bench.environment import Say, watched
+from joinfold_bench.plans.comparing import PlanComparison
 from joinfold_bench.plans.courses import SIZE_US, PlanRun, Streams, common_key, run_course
-from joinfold_bench.suites.methods import MixedResults, PlanComparison
+from joinfold_bench.reporting.results import MixedResults, plan_json
+from joinfold_bench.reporting.tables import new_table, plan_table
+from joinfold_bench.suites.suite import Options, Suite
 
 CHAIN_LIMIT_BAR, SPARK_JOINS_BAR, THIRD_STREAM_BAR = 0.25, 50.0, 1 / 2
 DUCK_INSTANTS = 10
@@ -49,6 +55,32 @@ class JoinResults(MixedResults):
 
     states: list[StateSize] = field(default_factory=list)
     plans: list[PlanRun] = field(default_factory=list)
+
+    def tables(self) -> list[Table]:
+        """What is worth printing, in order."""
+        title = "One key in one fold, PACK and FOLD in process and row by row"
+        return self.tables_with(state_table(self.states), plan_table(title, self.plans))
+
+    def figures(self) -> dict[str, Any]:
+        """The engines, what joinfold kept, and the plans."""
+        states, plans = [asdict(size) for size in self.states], [plan_json(run) for run in self.plans]
+        return MixedResults.figures(self) | {"states": states, "plans": plans}
+
+
+def state_table(states: Sequence[StateSize]) -> Table:
+    """What joinfold keeps of how many events."""
+    kept = ("events", "entries", "state MB", "bytes/event")
+    table = new_table("State of joinfold, at the end", "data", *kept, numeric=kept)
+    for size in states:
+        events = size.dataset.events
+        table.add_row(
+            size.dataset.name,
+            f"{events:,}",
+            f"{size.entries:,}",
+            f"{size.state_bytes / 1e6:,.1f}",
+            f"{size.state_bytes / events:,.2f}",
+        )
+    return table
 
 
 def run_joins(settings: JoinSettings, session: Session, say: Say = lambda line: None) -> JoinResults:
@@ -145,3 +177,19 @@ def is_right(streams: Streams, keys: int, run: PlanRun) -> bool:
     partners = (streams.rows // keys) ** (len(streams.data) - 1)
     expected = (inside.num_rows * partners, pc.sum(inside.column("v")).as_py() * partners)
     return inside.num_rows == streams.rows and (last["n"], last["s"]) == expected
+
+
+def _run(options: Options, say: Say) -> JoinResults:
+    return run_joins(JoinSettings(options.repeats or 3, options.cap or 300.0), Session(), say)
+
+
+JOINS = Suite(
+    "joins",
+    "joins of three streams: over two keys on Spark, over one key in process",
+    {
+        "repeats": "runs of joinfold and of the limit, in turn; 3 unless given",
+        "cap": "seconds after which Spark's own joins are stopped; 300 unless given",
+    },
+    _run,
+    "results-joins.json",
+)

@@ -4,15 +4,21 @@ Memory is what PC keeps of all pairs, beside TC and IC, which keep sums. A band 
 or by finding every match in a tree. Whatever the plan, the answers must be the same.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from rich.table import Table
 
 from joinfold.planner.forcing import Plan
 from joinfold_bench.engines.rates import Spread
-from joinfold_bench.engines.results import Results
 from joinfold_bench.environment import Say, watched
+from joinfold_bench.plans.comparing import PlanComparison
 from joinfold_bench.plans.courses import STREAMS, PlanRun, Streams, band, equality, run_course
 from joinfold_bench.plans.structures import BAND_SHARE, JOINS, StructureRun, measure_structures
+from joinfold_bench.reporting.results import Results, plan_json
+from joinfold_bench.reporting.tables import bar_table, new_table, plan_table
+from joinfold_bench.suites.suite import Options, Suite
 
 MEMORY_BAR, CHARGES_BAR, BAND_BAR = 20.0, 1.0, 50.0
 
@@ -35,45 +41,44 @@ class MethodSettings:
     sums_measured: int = 20
 
 
-@dataclass(frozen=True, slots=True)
-class PlanComparison:
-    """How many times as much one plan takes as another, and how many times it should at least."""
-
-    query: str
-    what: str
-    ratio: Spread
-    bar: float
-
-    @property
-    def is_met(self) -> bool:
-        """Whether the ratio reaches the bar."""
-        return self.ratio.middle >= self.bar
-
-
 @dataclass(slots=True)
-class MethodResults:
-    """All that was found out, in the order in which it was; ``differences`` says whose answers were not equal."""
+class MethodResults(Results):
+    """What plans held and took, how they compare, and what structures do by themselves."""
 
     plans: list[PlanRun] = field(default_factory=list)
     comparisons: list[PlanComparison] = field(default_factory=list)
     structures: list[StructureRun] = field(default_factory=list)
-    differences: list[str] = field(default_factory=list)
-    environment: dict[str, Any] = field(default_factory=dict)
-    seconds: float = 0.0
+
+    def tables(self) -> list[Table]:
+        """What is worth printing, in order."""
+        title = "Plans, in process and row by row"
+        return [plan_table(title, self.plans), bar_table(self.comparisons), structure_table(self.structures)]
+
+    def figures(self) -> dict[str, Any]:
+        """All plans and structures."""
+        return {
+            "plans": [plan_json(run) for run in self.plans],
+            "comparisons": [asdict(item) | {"met": item.is_met} for item in self.comparisons],
+            "structures": [asdict(run) for run in self.structures],
+            "differences": self.differences,
+        }
 
 
-@dataclass(slots=True)
-class MixedResults(Results):
-    """What streaming engines did, and plans in process beside each other; ``differences`` are from what is right."""
-
-    plan_comparisons: list[PlanComparison] = field(default_factory=list)
-    differences: list[str] = field(default_factory=list)
-
-    @property
-    def wrong(self) -> list[str]:
-        """All answers that were not equal to others, in words."""
-        checks = [check for check in self.checks if check.verdict == "different"]
-        return [*(f"{check.dataset}, {check.left} and {check.right}" for check in checks), *self.differences]
+def structure_table(structures: Sequence[StructureRun]) -> Table:
+    """What each structure does in a second."""
+    title = "Structures by themselves: ten rows to a key, or a band of 1 %"
+    measured = ("probes/s", "insert + expire/s", "bytes/row")
+    table = new_table(title, "join", "rows", "structure", *measured, numeric=measured)
+    for run in structures:
+        table.add_row(
+            run.join,
+            f"{run.rows:,}",
+            run.structure,
+            f"{run.probes_per_second:,.0f}",
+            f"{run.slides_per_second:,.0f}",
+            f"{run.bytes_per_row:,.0f}",
+        )
+    return table
 
 
 def run_methods(settings: MethodSettings, say: Say = lambda line: None) -> MethodResults:
@@ -131,3 +136,16 @@ def run_plan(streams: Streams, name: str, plan: Plan, measured: int, results: Me
         results.differences.append(f"{run.query}, {run.plan} and {first.plan}")
     results.plans.append(run)
     return run
+
+
+def _run(options: Options, say: Say) -> MethodResults:
+    return run_methods(MethodSettings(measured=options.repeats or 3), say)
+
+
+METHODS = Suite(
+    "methods",
+    "joinfold's methods and structures beside each other, in process and without Spark",
+    {"repeats": "slides that are measured; 3 unless given"},
+    _run,
+    "results-methods.json",
+)

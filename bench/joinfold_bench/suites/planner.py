@@ -1,84 +1,45 @@
-"""Is the plan that is estimated to be the cheapest also the fastest? ``joinfold bench --planner``, in process.
+"""Is the plan that is chosen by cost also the fastest? In process, and on Spark if that is asked for.
 
-Trials over the ranges that Kang and Tran vary: rates that differ by up to 100 times, windows, keys, groups, how much a
-band holds. Each is run under every plan that is not hopeless by its estimate, with what is chosen among them. The
-plans that the papers compare are ranked too: those of which one takes more than a fifth longer than the other should
-be estimated in that order.
+The plans that the papers compare are ranked too: those of which one takes more than a fifth longer than the other
+should be estimated in that order.
 """
 
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from typing import Any
 
-from joinfold.calibration.queries import (
-    ABOVE,
-    CONDITION,
-    EXTREME,
-    FLOATING,
-    SETS,
-    THREE,
-    TWO_GROUPS,
-    VALUE,
-    band,
-    plans,
-)
-from joinfold.calibration.trial import Streams, Trial, measure
-from joinfold.planner.cost.weights import Weights, usual_weights
-from joinfold.planner.estimates import Estimate
+from rich.table import Table
+
+from joinfold.calibration.trial import Trial
+from joinfold.planner.cost.weights import usual_weights
 from joinfold.session import Session
 from joinfold_bench.environment import Say, watched
-from joinfold_bench.plans.on_spark import SparkResults, run_on_spark
+from joinfold_bench.plans.judging import NEAR, PlannedRun, Verdict, judged, trials
+from joinfold_bench.plans.on_spark import ADAPTIVE_BAR, PLANNED_BAR, WORST_BAR, SparkResults, run_on_spark
 from joinfold_bench.plans.shifting import Shift, ShiftRun, run_shift
+from joinfold_bench.reporting.results import Results
+from joinfold_bench.reporting.tables import new_table
+from joinfold_bench.suites.suite import Options, Suite
 
-NEAR = 1.2  # a plan is as good as the fastest if it takes no more than so many times as long
-NEAR_BAR = 0.9  # the share of trials in which the chosen plan should be
+NEAR_BAR = 0.9  # the share of trials in which the chosen plan should be near the fastest
 WITHIN = 2.0  # memory should be estimated within this factor
-HOPELESS = 30.0  # times the cheapest estimate
-MOST_SECONDS = 3.0  # for a slide, by the estimate
-ROUNDS = 3  # plans take turns, and the best run of each counts: others on the machine only make them slower
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedRun:
-    """A plan on a trial: estimated and measured, CPU for a second of stream and bytes of memory."""
-
-    trial: str
-    plan: str
-    estimated_cpu: float
-    measured_cpu: float
-    estimated_bytes: float
-    measured_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What was chosen for a trial, the fastest plan, and how many times as long the chosen one takes."""
-
-    trial: str
-    chosen: str
-    fastest: str
-    times: float
-    plans: int
-    planning_seconds: float
-
-    @property
-    def is_near(self) -> bool:
-        """Whether the choice is as good as the best."""
-        return self.times <= NEAR
+PAPERS = {"Wang: PC, IC, TC": ("ic hash 0", "tc hash 0", "pc hash 0"), "Kang: structures": ("ic ",)}
 
 
 @dataclass(slots=True)
-class PlannerResults:
+class PlannerResults(Results):
     """All runs in process, the verdict on each trial, and what was run on Spark, if anything was."""
 
     runs: list[PlannedRun] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
     on_spark: SparkResults = field(default_factory=SparkResults)
     shifting: list[ShiftRun] = field(default_factory=list)
-    environment: dict[str, Any] = field(default_factory=dict)
-    seconds: float = 0.0
+
+    @property
+    def wrong(self) -> list[str]:
+        """Plans whose answers were not equal, on Spark or on the stream that shifts."""
+        return [*self.differences, *self.on_spark.differences]
 
     @property
     def near_share(self) -> float:
@@ -103,67 +64,26 @@ class PlannerResults:
                     right += (one.measured_cpu < other.measured_cpu) == (one.estimated_cpu < other.estimated_cpu)
         return right / max(total, 1), total
 
+    def tables(self) -> list[Table]:
+        """What is worth printing, in order."""
+        tables = [_verdict_table(self), _share_table(self)]
+        if self.shifting:
+            tables.append(_shift_table(self.shifting))
+        if self.on_spark.runs:
+            tables += [_spark_table(self.on_spark), _spark_bars(self.on_spark)]
+        return tables
 
-PAPERS = {"Wang: PC, IC, TC": ("ic hash 0", "tc hash 0", "pc hash 0"), "Kang: structures": ("ic ",)}
-
-
-def trials() -> Iterator[Trial]:
-    """Over Tran's ranges for joins by keys, and over Kang's for asymmetric rates and ranges."""
-    for rates, keys, groups, size in (
-        ((300, 300), 10, 150, 16),
-        ((300, 300), 10, 3, 16),
-        ((300, 300), 10, 5_000, 16),
-        ((300, 300), 2, 150, 16),
-        ((300, 300), 1_000, 150, 16),
-        ((900, 500), 10, 150, 10),
-        ((100, 500), 10, 150, 10),
-        ((3_000, 3_000), 2_000, 20, 10),
-        ((8_000, 80), 500, 20, 10),
-        ((80, 8_000), 500, 20, 10),
-    ):
-        yield _trial("key", SETS, rates, keys, groups, size)
-    for rates, keys, groups in (
-        ((300, 300), 10, 2),
-        ((300, 300), 100, 2_000),
-        ((2_000, 2_000), 3_000, 10),
-        ((2_000, 2_000), 300, 4),
-        ((5_000, 50), 300, 10),
-        ((50, 5_000), 300, 10),
-        ((4_000, 4_000), 20_000, 100),
-    ):
-        yield _trial("condition", CONDITION, rates, keys, groups, 10)
-    for rates, reach in (
-        ((500, 500), 5),
-        ((500, 500), 3_000),
-        ((3_000, 3_000), 5),
-        ((3_000, 3_000), 500),
-        ((5_000, 50), 500),
-        ((50, 5_000), 500),
-        ((2_000, 20), 20_000),
-    ):
-        yield _trial(f"band {reach}", band(reach), rates, 1, 1, 10)
-    for rates, groups, reach in (
-        ((500, 500), 5, 500),
-        ((500, 500), 1_000, 500),
-        ((1_000, 1_000), 100, 20),
-        ((1_000, 1_000), 3, 5_000),
-        ((4_000, 100), 50, 1_000),
-    ):
-        yield _trial(f"band {reach}", band(reach, "g"), rates, 1, groups, 10)
-    for rates, keys in (((400, 400), 20), ((3_000, 3_000), 1_000), ((4_000, 40), 100), ((40, 4_000), 100)):
-        yield _trial("above", ABOVE, rates, keys, 1, 10)
-    for rates, keys in (((300, 300), 50), ((2_000, 2_000), 4_000), ((3_000, 30), 100)):
-        yield _trial("value", VALUE, rates, keys, 1, 10)
-    for text, name in ((EXTREME, "extreme"), (FLOATING, "floating"), (TWO_GROUPS, "two groups")):
-        for rates, keys, groups in (((500, 500), 40, 10), ((4_000, 4_000), 4_000, 40)):
-            yield _trial(name, text, rates, keys, groups, 10)
-    for three, keys, groups in (((200, 200, 200), 60, 20), ((600, 60, 60), 60, 5), ((300, 300, 300), 1_000, 3)):
-        yield _trial("three", THREE, three, keys, groups, 10)
-
-
-def _trial(name: str, text: str, rates: tuple[float, ...], keys: int, groups: int, size: int) -> Trial:
-    told = f"{name}: {' and '.join(f'{rate:,}' for rate in rates)} rows/s, {keys:,} keys, {groups:,} groups"
-    return Trial(told, text, Streams(rates, keys, groups, size=size), 5)
+    def figures(self) -> dict[str, Any]:
+        """All shares, verdicts and runs."""
+        return {
+            "near_share": self.near_share,
+            "memory_share": self.memory_share,
+            "ranked": {name: self.ranked_share(plans) for name, plans in PAPERS.items()},
+            "verdicts": [asdict(verdict) | {"near": verdict.is_near} for verdict in self.verdicts],
+            "runs": [asdict(run) for run in self.runs],
+            "shifting": [asdict(run) for run in self.shifting],
+            "on_spark": asdict(self.on_spark),
+        }
 
 
 def run_planner(
@@ -173,8 +93,9 @@ def run_planner(
     results, weights = PlannerResults(), usual_weights()
     with watched(results, say, None if on_spark is None else on_spark.spark):
         for trial in chosen or list(trials()):
-            results.verdicts.append(_judged(trial, weights, results))
-            verdict = results.verdicts[-1]
+            runs, verdict = judged(trial, weights)
+            results.runs += runs
+            results.verdicts.append(verdict)
             say(f"{trial.name}: {verdict.chosen}, {verdict.times:.2f} of the fastest, {verdict.fastest}")
         if chosen is None:
             results.shifting += run_shift(Shift(), results.on_spark.differences, say)
@@ -183,35 +104,87 @@ def run_planner(
     return results
 
 
-def _judged(trial: Trial, weights: Weights, results: PlannerResults) -> Verdict:
-    query = trial.query()
-    query.statistics  # noqa: B018 - sampled before planning is timed
-    began = time.perf_counter()
-    plan = query.plan
-    seconds = time.perf_counter() - began
-    assert plan.decision is not None
-    chosen = plan.decision.chosen.title
-    candidates = {chosen: replace(plan, following=None)}
-    known = {plan.choices}
-    for name, other in plans(trial):
-        if other.choices not in known:
-            known.add(other.choices)
-            candidates[name] = other
-    costs = {name: trial.expected(other, weights) for name, other in candidates.items()}
-    least = min(cost.cpu for cost in costs.values())
-    hopeful = {
-        name: other for name, other in candidates.items() if name == chosen or _is_hopeful(trial, costs[name], least)
-    }
-    rounds = [{name: measure(trial, name, other) for name, other in hopeful.items()} for _ in range(ROUNDS)]
-    own = []
-    for name in hopeful:
-        found = min((done[name] for done in rounds), key=lambda measured: measured.cpu)
-        own.append(PlannedRun(trial.name, name, costs[name].cpu, found.cpu, costs[name].memory_bytes, found.bytes_held))
-    results.runs += own
-    fastest = min(own, key=lambda run: run.measured_cpu)
-    times = own[0].measured_cpu / fastest.measured_cpu
-    return Verdict(trial.name, own[0].plan, fastest.plan, times, len(own), seconds)
+def _verdict_table(results: PlannerResults) -> Table:
+    table = new_table(
+        "What is chosen, and what is fastest", "trial", "chosen", "fastest", "plans", "× fastest", "ms to plan", ""
+    )
+    for verdict in results.verdicts:
+        table.add_row(
+            verdict.trial,
+            verdict.chosen,
+            "the same" if verdict.fastest == verdict.chosen else verdict.fastest,
+            f"{verdict.plans}",
+            f"{verdict.times:.2f}",
+            f"{1e3 * verdict.planning_seconds:.0f}",
+            "" if verdict.is_near else "far",
+        )
+    return table
 
 
-def _is_hopeful(trial: Trial, cost: Estimate, least: float) -> bool:
-    return cost.cpu < HOPELESS * least and cost.cpu * trial.streams.slide < MOST_SECONDS
+def _share_table(results: PlannerResults) -> Table:
+    table = new_table("How well estimates do", "what", "share", "of", "bar")
+    near = len(results.verdicts)
+    table.add_row("the choice within a fifth of the fastest", f"{results.near_share:.0%}", f"{near}", f"{NEAR_BAR:.0%}")
+    table.add_row(f"memory of the choice within {WITHIN:g} ×", f"{results.memory_share:.0%}", f"{near}", "100%")
+    for name, plans in PAPERS.items():
+        share, pairs = results.ranked_share(plans)
+        table.add_row(f"{name}, pairs of plans in the order measured", f"{share:.0%}", f"{pairs}", "")
+    return table
+
+
+def _shift_table(runs: list[ShiftRun]) -> Table:
+    """Plans on the stream that shifts, beside the run that follows it."""
+    table = new_table("A stream that shifts, in process", "plan", "s of FOLD", "× following", "changes", "")
+    for run in runs:
+        times = f"{run.seconds / runs[0].seconds:.2f}"
+        table.add_row(run.plan, f"{run.seconds:.1f}", times, f"{run.changes}", "" if run.is_whole else "given up")
+    return table
+
+
+def _spark_table(results: SparkResults) -> Table:
+    """Plans on Spark: how fast each is beside the one that was planned, and its state."""
+    table = new_table(
+        "On Spark", "query", "plan", "rows/s", "× planned", "state MB", "estimated MB", "", numeric=["state MB"]
+    )
+    for run in (*results.runs, *results.shifting):
+        first = next(other for other in (*results.runs, *results.shifting) if other.query == run.query)
+        table.add_row(
+            run.query,
+            run.plan,
+            f"{run.rows_per_second:,.0f}",
+            f"{run.rows_per_second / first.rows_per_second:.2f}",
+            f"{run.measured_bytes / 1e6:,.1f}",
+            f"{run.estimated_bytes / 1e6:,.1f}",
+            "stopped" if run.capped else f"{len(run.changes)} changes" if run.changes else "",
+        )
+    return table
+
+
+def _spark_bars(results: SparkResults) -> Table:
+    """How the planned run of each query, and the one that follows the data, stand beside the others."""
+    table = new_table("On Spark, against the best and the worst", "what", "ratio", "bar", "")
+    found = [
+        (f"{query}: the fastest plan to the planned one", results.times(query), PLANNED_BAR, True)
+        for query in dict.fromkeys(run.query for run in results.runs)
+    ]
+    if len(results.shifting) > 1:
+        best, worst = results.adaptive_times
+        found.append(("shifting: the fastest fixed plan to the one that follows", best, ADAPTIVE_BAR, True))
+        found.append(("shifting: the one that follows to the slowest fixed plan", worst, WORST_BAR, False))
+    for what, ratio, bar, is_most in found:
+        met = ratio <= bar if is_most else ratio >= bar
+        table.add_row(what, f"{ratio:.2f}", f"{'≤' if is_most else '≥'} {bar:g}", "met" if met else "missed")
+    return table
+
+
+def _run(options: Options, say: Say) -> PlannerResults:
+    return run_planner(say, on_spark=Session() if options.full else None)
+
+
+PLANNER = Suite(
+    "planner",
+    "whether the plans that are chosen by cost are the fastest, in process",
+    {"full": "plans on Spark, too"},
+    _run,
+    "results-planner.json",
+)

@@ -4,21 +4,28 @@ What a window that counts rows costs more than one of time is a stage that numbe
 sub-windows saves is what result windows that overlap would do again.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
+
+from rich.table import Table
 
 from joinfold.planner.forcing import SHARED
 from joinfold.session import Session
 from joinfold_bench.data import Dataset
 from joinfold_bench.engines.answers import compare
 from joinfold_bench.engines.by_rows import SLIDE_US, ByRows, some_instants
-from joinfold_bench.engines.results import Comparison, Measurement, ratio_of
+from joinfold_bench.engines.measurements import Comparison, Measurement, ratio_of
 from joinfold_bench.engines.steps import UNCAPPED_SECONDS, Steps, bench_folder
 from joinfold_bench.engines.streaming import JOINFOLD, LIMIT
 from joinfold_bench.environment import Say, watched
+from joinfold_bench.plans.comparing import PlanComparison
 from joinfold_bench.plans.sharing import ShareCase, ShareRun
+from joinfold_bench.reporting.results import MixedResults, plan_json
+from joinfold_bench.reporting.tables import new_table
 from joinfold_bench.suites.engines import LONG_R1
-from joinfold_bench.suites.methods import MixedResults, PlanComparison
+from joinfold_bench.suites.suite import Options, Suite
 
 ROWS_LIMIT_BAR, COMPARED_BAR, SHARED_TIME_BAR = 0.3, 2.0, 1.5
 DUCK_INSTANTS = 10
@@ -46,6 +53,30 @@ class WindowResults(MixedResults):
     """What streaming engines did, and what result windows took in process."""
 
     shares: list[ShareRun] = field(default_factory=list)
+
+    def tables(self) -> list[Table]:
+        """What is worth printing, in order."""
+        return self.tables_with(share_table(self.shares))
+
+    def figures(self) -> dict[str, Any]:
+        """The engines, and the result windows."""
+        return MixedResults.figures(self) | {"shares": [plan_json(run) for run in self.shares]}
+
+
+def share_table(shares: Sequence[ShareRun]) -> Table:
+    """What a result window takes."""
+    title = "Plain join by window ids, in process: a result window"
+    table = new_table(title, "share", "index", "rows", "matches", "looked at", "ms", numeric=("looked at", "ms"))
+    for run in shares:
+        table.add_row(
+            run.share,
+            run.index,
+            f"{run.rows:,}",
+            f"{run.matches:,}",
+            f"{run.compared:,.0f}",
+            f"{1e3 * run.seconds.middle:,.1f}",
+        )
+    return table
 
 
 def run_windows(settings: WindowSettings, session: Session, say: Say = lambda line: None) -> WindowResults:
@@ -100,3 +131,16 @@ def _alternate(
         seconds = tuple(second for run in done for second in run.slide_seconds)
         results.shares.append(replace(done[-1], slide_seconds=seconds))
     return list(runs.values())
+
+
+def _run(options: Options, say: Say) -> WindowResults:
+    return run_windows(WindowSettings(options.repeats or 3), Session(), say)
+
+
+WINDOWS = Suite(
+    "windows",
+    "windows that are not alike: rows beside time on Spark, window ids in process",
+    {"repeats": "runs of each, in turn; 3 unless given"},
+    _run,
+    "results-windows.json",
+)

@@ -5,8 +5,8 @@ import pytest
 
 from joinfold_bench.data import R0
 from joinfold_bench.engines.answers import compare, last_instant
+from joinfold_bench.engines.measurements import Measurement, Run
 from joinfold_bench.engines.rates import Rate
-from joinfold_bench.engines.results import Measurement, Run
 
 Row = tuple[int, int, int, int]
 ROWS: list[Row] = [(10, 0, 1, 1), (10, 1, 2, 2), (20, 0, 3, 3), (30, 0, 4, 4)]

@@ -4,8 +4,8 @@ import pytest
 
 from joinfold_bench.data import R1
 from joinfold_bench.engines.measure import Batch, StreamRun
+from joinfold_bench.engines.measurements import Comparison, Measurement, Run, ratio_of
 from joinfold_bench.engines.rates import Rate, Spread, rate_of, startup_seconds, steady_batches
-from joinfold_bench.engines.results import Comparison, Measurement, Run, ratio_of
 
 
 def batches(*rows_and_seconds: tuple[int, float]) -> tuple[Batch, ...]:

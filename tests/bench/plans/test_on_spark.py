@@ -1,4 +1,4 @@
-"""`joinfold bench --planner --full` on Spark, on very little data: planned and forced runs, equal answers, a shift."""
+"""`joinfold bench planner --full` on Spark, on very little data: planned and forced runs, equal answers, a shift."""
 
 from typing import Any
 

@@ -1,9 +1,8 @@
-"""`joinfold bench --joins` without Spark: one key in one fold, the files of the auctions, and the command."""
+"""`joinfold bench joins` without Spark: one key in one fold, the files of the auctions, and the command."""
 
 import json
 import sys
 from dataclasses import replace
-from itertools import combinations
 from operator import truediv
 from pathlib import Path
 from statistics import fmean, median
@@ -13,16 +12,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 import pytest
 
-import joinfold_bench as benchmark
 from joinfold import cli
 from joinfold.workloads import batches
 from joinfold.workloads.arrival import SECOND_US, START_US
-from joinfold_bench import JoinResults, JoinSettings
 from joinfold_bench.data import J0, J1, AuctionData
 from joinfold_bench.engines.answers import Check
 from joinfold_bench.engines.auctions import READ, recompute
 from joinfold_bench.plans.courses import Course, common_key, run_course
-from joinfold_bench.suites.joins import compare_common_key, is_right
+from joinfold_bench.suites import joins
+from joinfold_bench.suites.joins import JoinResults, JoinSettings, compare_common_key, is_right
 
 TINY = JoinSettings(rows=200, slides=4, keys=40, measured=2)
 HOUSE = AuctionData("J", events=1_000, events_per_second=1, events_per_file=300, files_per_batch=1)
@@ -137,7 +135,7 @@ def test_duckdb_by_hand(tmp_path: Path) -> None:
 
 
 def bench(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["joinfold", "bench", "--joins", *arguments])
+    monkeypatch.setattr(sys, "argv", ["joinfold", "bench", "joins", *arguments])
     with pytest.raises(SystemExit) as exit_:
         cli.main()
     return int(exit_.value.code or 0)
@@ -148,7 +146,7 @@ def test_the_command_writes_and_prints(
 ) -> None:
     results, asked = JoinResults(), list[JoinSettings]()
     compare_common_key(TINY, results, silent)
-    monkeypatch.setattr(benchmark, "run_joins", lambda settings, session, say: (asked.append(settings), results)[1])
+    monkeypatch.setattr(joins, "run_joins", lambda settings, session, say: (asked.append(settings), results)[1])
     assert bench(monkeypatch, "-o", str(tmp_path), "--repeats", "5", "--cap", "7") == 0
     assert bench(monkeypatch, "-o", str(tmp_path), "--json") == 0
     assert asked == [JoinSettings(5, 7.0), JoinSettings(3, 300.0)]
@@ -165,31 +163,6 @@ def test_answers_that_differ_are_a_failure(
         Check("joinfold", other, "J0", 1, 1, 1, verdict) for other, verdict in (("x", "equal"), ("y", "different"))
     ]
     wrong = JoinResults(checks=checks, differences=["common key, two streams"])
-    monkeypatch.setattr(benchmark, "run_joins", lambda settings, session, say: wrong)
+    monkeypatch.setattr(joins, "run_joins", lambda settings, session, say: wrong)
     assert bench(monkeypatch, "-o", str(tmp_path)) == 1
     assert capsys.readouterr().err == "not equal: J0, joinfold and y; common key, two streams\n"
-
-
-SUITES = ("--methods", "--joins", "--windows", "--planner")
-BOTH = [
-    *((pair, f"{' and '.join(pair)} measure different things") for pair in combinations(SUITES, 2)),
-    *(((suite, "--full"), f"{suite} measures something else than --full") for suite in SUITES[:-1]),
-    *(((suite, "--cap=7"), f"{suite} stops no engine, so it has no --cap") for suite in SUITES if suite != "--joins"),
-]
-
-
-@pytest.mark.parametrize(("flags", "message"), BOTH, ids=lambda value: " ".join(value) if len(value) == 2 else "")
-def test_one_suite_at_a_time(
-    flags: tuple[str, str],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(benchmark, "prepare_output", lambda output: pytest.fail("the long work begins"))
-    monkeypatch.setattr(sys, "argv", ["joinfold", "bench", *flags[::-1], "-o", str(tmp_path / "new")])
-    with pytest.raises(SystemExit) as exit_:
-        cli.main()
-    assert exit_.value.code == 2
-    assert capsys.readouterr().err.startswith(f"UsageError: {message}\nHint: ")
-    assert not (tmp_path / "new").exists()

@@ -1,4 +1,4 @@
-"""`joinfold bench --joins` end to end on very little data: the chain, the limit, Spark's joins, equal answers."""
+"""`joinfold bench joins` end to end on very little data: the chain, the limit, Spark's joins, equal answers."""
 
 import json
 from pathlib import Path
@@ -8,8 +8,9 @@ import pytest
 from rich.console import Console
 
 from joinfold import Session
-from joinfold_bench import JoinResults, JoinSettings, join_tables, run_joins, write_joins
+from joinfold_bench import write_results
 from joinfold_bench.data import AuctionData
+from joinfold_bench.suites.joins import JOINS, JoinResults, JoinSettings, run_joins
 
 pytestmark = pytest.mark.spark
 
@@ -63,13 +64,13 @@ def test_the_state_is_that_of_the_windows(results: JoinResults) -> None:
 
 
 def test_the_report_can_be_read(results: JoinResults, told: list[str], tmp_path: Path) -> None:
-    numbers = write_joins(results, tmp_path)
+    (numbers,) = write_results(results, tmp_path, JOINS.file)
     read = json.loads(numbers.read_text(encoding="utf-8"))
     assert [state["state_bytes"] for state in read["states"]] == [size.state_bytes for size in results.states]
     assert [item["met"] for item in read["comparisons"]][2] is None
     assert read["environment"]["spark"]["spark.sql.shuffle.partitions"]
     console = Console(width=140, record=True)
-    for table in join_tables(results):
+    for table in results.tables():
         console.print(table)
     printed = console.export_text()
     assert "bytes/event" in printed and "half of J1" in printed and "three streams" in printed

@@ -1,4 +1,4 @@
-"""`joinfold bench --methods` on very little data: all plans run, their answers are compared, and the report is read."""
+"""`joinfold bench methods` on very little data: all plans run, their answers are compared, and the report is read."""
 
 import json
 import sys
@@ -10,17 +10,18 @@ import pyarrow.compute as pc
 import pytest
 from rich.console import Console
 
-import joinfold_bench as benchmark
 from joinfold import cli
 from joinfold.kernels.structures import STRUCTURES
 from joinfold.kernels.structures.listed import Listed
 from joinfold.kernels.structures.operations import Matches, Operations
 from joinfold.planner.forcing import Plan
-from joinfold_bench import MethodResults, MethodSettings, method_tables, run_methods, write_methods
+from joinfold_bench import write_results
 from joinfold_bench.engines.rates import Spread
+from joinfold_bench.plans.comparing import PlanComparison
 from joinfold_bench.plans.courses import Course, equality
 from joinfold_bench.plans.structures import measure_structures
-from joinfold_bench.suites.methods import PlanComparison, run_plan
+from joinfold_bench.suites import methods
+from joinfold_bench.suites.methods import METHODS, MethodResults, MethodSettings, run_methods, run_plan
 
 TINY = MethodSettings(
     memory_rows=400,
@@ -134,14 +135,14 @@ def test_a_structure_that_finds_something_else_is_noticed(monkeypatch: pytest.Mo
 
 
 def test_the_report_can_be_read(results: MethodResults, told: list[str], tmp_path: Path) -> None:
-    numbers = write_methods(results, tmp_path)
+    (numbers,) = write_results(results, tmp_path, METHODS.file)
     assert numbers == tmp_path / "results-methods.json"
     read = json.loads(numbers.read_text(encoding="utf-8"))
     assert [plan["bytes_held"] for plan in read["plans"]] == [run.bytes_held for run in results.plans]
     assert [item["met"] for item in read["comparisons"]][:3] == [True, True, True]
     assert read["environment"]["versions"]["numba"] and "spark" not in read["environment"]
     console = Console(width=140, record=True)
-    for table in method_tables(results):
+    for table in results.tables():
         console.print(table)
     printed = console.export_text()
     assert "held MB" in printed and "memory of PC to IC" in printed and "insert + expire/s" in printed
@@ -152,7 +153,7 @@ def test_the_report_can_be_read(results: MethodResults, told: list[str], tmp_pat
 
 
 def bench(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["joinfold", "bench", "--methods", *arguments])
+    monkeypatch.setattr(sys, "argv", ["joinfold", "bench", "methods", *arguments])
     with pytest.raises(SystemExit) as exit_:
         cli.main()
     return int(exit_.value.code or 0)
@@ -162,7 +163,7 @@ def test_the_command_writes_and_prints(
     results: MethodResults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[MethodSettings] = []
-    monkeypatch.setattr(benchmark, "run_methods", lambda settings, say: (asked.append(settings), results)[1])
+    monkeypatch.setattr(methods, "run_methods", lambda settings, say: (asked.append(settings), results)[1])
     assert bench(monkeypatch, "-o", str(tmp_path), "--repeats", "5") == 0
     assert asked == [MethodSettings(measured=5)]
     assert "Structures by themselves" in capsys.readouterr().out
@@ -175,6 +176,6 @@ def test_answers_that_differ_are_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = MethodResults(differences=["band, IC, btree and sums"])
-    monkeypatch.setattr(benchmark, "run_methods", lambda settings, say: wrong)
+    monkeypatch.setattr(methods, "run_methods", lambda settings, say: wrong)
     assert bench(monkeypatch, "-o", str(tmp_path)) == 1
     assert capsys.readouterr().err == "not equal: band, IC, btree and sums\n"

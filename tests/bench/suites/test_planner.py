@@ -1,4 +1,4 @@
-"""`joinfold bench --planner` on very little: what is chosen, what is fastest, the report and the command."""
+"""`joinfold bench planner` on very little: what is chosen, what is fastest, the report and the command."""
 
 import io
 import json
@@ -11,19 +11,19 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 
-import joinfold_bench as benchmark
 from joinfold import cli
 from joinfold.calibration.queries import CONDITION, SETS, band
 from joinfold.calibration.trial import Streams, Trial
 from joinfold.inprocess import InProcess
 from joinfold.session import Session
 from joinfold.workloads.arrival import SECOND_US, START_US
-from joinfold_bench import PlannerResults, planner_json, planner_tables, run_planner, write_planner
-from joinfold_bench.plans import shifting
+from joinfold_bench import write_results
+from joinfold_bench.plans import judging, shifting
+from joinfold_bench.plans.judging import NEAR, PlannedRun, Verdict, trials
 from joinfold_bench.plans.on_spark import SparkResults, SparkRun
 from joinfold_bench.plans.shifting import ADAPTIVE, Phase, Shift, run_shift
 from joinfold_bench.suites import planner
-from joinfold_bench.suites.planner import NEAR, PAPERS, PlannedRun, Verdict, trials
+from joinfold_bench.suites.planner import PAPERS, PLANNER, PlannerResults, run_planner
 
 TINY = (
     Trial("keys", SETS, Streams((40, 40), keys=5, groups=2, size=2), measured=2),
@@ -73,7 +73,7 @@ def test_a_line_is_said_for_every_trial_and_the_environment_is_noted(results: Pl
 
 
 def test_hopeless_plans_are_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planner, "HOPELESS", 0.0)
+    monkeypatch.setattr(judging, "HOPELESS", 0.0)
     (verdict,) = run_planner(chosen=TINY[:1]).verdicts
     assert (verdict.plans, verdict.times, verdict.fastest) == (1, 1.0, verdict.chosen)
 
@@ -117,14 +117,15 @@ def test_pairs_of_plans_that_differ_are_ranked() -> None:
 
 def printed(results: PlannerResults) -> str:
     console = Console(width=140, record=True, file=io.StringIO())
-    for table in planner_tables(results):
+    for table in results.tables():
         console.print(table)
     return console.export_text()
 
 
 def test_the_report_can_be_read(results: PlannerResults, tmp_path: Path) -> None:
-    read = json.loads(write_planner(results, tmp_path).read_text(encoding="utf-8"))
-    assert (tmp_path / "results-planner.json").exists() and read == json.loads(json.dumps(planner_json(results)))
+    (numbers,) = write_results(results, tmp_path, PLANNER.file)
+    read = json.loads(numbers.read_text(encoding="utf-8"))
+    assert (tmp_path / "results-planner.json").exists() and read == json.loads(json.dumps(results.to_json()))
     assert [verdict["trial"] for verdict in read["verdicts"]] == [trial.name for trial in TINY]
     assert read["near_share"] == results.near_share and set(read["ranked"]) == set(PAPERS)
     assert len(read["runs"]) == len(results.runs) and read["on_spark"]["runs"] == []
@@ -155,7 +156,7 @@ def test_what_ran_on_spark_is_shown_beside_the_plan_that_was_chosen(results: Pla
     assert ["band", "tc", "125", "1.25", "1.0", "2.0"] in rows
     assert ["band", "ic", "10", "0.10", "1.0", "2.0", "stopped"] in rows
     assert ["shifting", "following", "the", "data", "90", "1.00", "1.0", "2.0", "1", "changes"] in rows
-    assert len(planner_json(both)["on_spark"]["runs"]) == 3
+    assert len(both.to_json()["on_spark"]["runs"]) == 3
 
 
 def test_bars_on_spark_are_met_or_missed(results: PlannerResults) -> None:
@@ -191,7 +192,7 @@ def test_the_stream_that_shifts_is_in_files_of_its_phases(tmp_path: Path) -> Non
 
 
 def bench(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["joinfold", "bench", "--planner", *arguments])
+    monkeypatch.setattr(sys, "argv", ["joinfold", "bench", "planner", *arguments])
     with pytest.raises(SystemExit) as exit_:
         cli.main()
     return int(exit_.value.code or 0)
@@ -201,7 +202,7 @@ def test_the_command_writes_and_prints(
     results: PlannerResults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr(benchmark, "run_planner", lambda say, on_spark: (asked.append(on_spark), results)[1])
+    monkeypatch.setattr(planner, "run_planner", lambda say, on_spark: (asked.append(on_spark), results)[1])
     assert bench(monkeypatch, "-o", str(tmp_path)) == 0
     assert bench(monkeypatch, "-o", str(tmp_path), "--json", "--full") == 0
     assert asked[0] is None and isinstance(asked[1], Session)
@@ -215,19 +216,9 @@ def test_answers_that_differ_are_a_failure(
     results: PlannerResults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = PlannerResults(results.runs, results.verdicts, SparkResults(differences=["a band, tc and as planned"]))
-    monkeypatch.setattr(benchmark, "run_planner", lambda say, on_spark: wrong)
+    monkeypatch.setattr(planner, "run_planner", lambda say, on_spark: wrong)
     assert bench(monkeypatch, "-o", str(tmp_path)) == 1
     assert capsys.readouterr().err == "not equal: a band, tc and as planned\n"
-
-
-@pytest.mark.parametrize("other", ["--methods", "--joins", "--windows", "--cap=7"])
-def test_one_suite_at_a_time(
-    other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(benchmark, "prepare_output", lambda output: pytest.fail("the long work begins"))
-    assert bench(monkeypatch, other, "-o", str(tmp_path / "new")) == 2
-    assert capsys.readouterr().err.startswith("UsageError: --")
-    assert not (tmp_path / "new").exists()
 
 
 # --- the stream that shifts, in process -------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""`joinfold bench --windows` without Spark: what sharing saves, DuckDB by hand, and the command."""
+"""`joinfold bench windows` without Spark: what sharing saves, DuckDB by hand, and the command."""
 
 import json
 import sys
@@ -10,16 +10,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 import pytest
 
-import joinfold_bench as benchmark
 from joinfold import cli
 from joinfold.workloads.arrival import SECOND_US, START_US
-from joinfold_bench import WindowResults, WindowSettings
 from joinfold_bench.data import Dataset
 from joinfold_bench.engines.answers import Check
 from joinfold_bench.engines.by_rows import ByRows, some_instants
 from joinfold_bench.environment import Say
 from joinfold_bench.plans.sharing import ShareCase, ShareRun
-from joinfold_bench.suites.windows import compare_sharing
+from joinfold_bench.suites import windows
+from joinfold_bench.suites.windows import WindowResults, WindowSettings, compare_sharing
 
 TINY = WindowSettings(2, compared=ShareCase(50, 2), timed=(ShareCase(50, 2), ShareCase(100, 3)))
 
@@ -123,7 +122,7 @@ def test_some_instants() -> None:
 
 
 def bench(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["joinfold", "bench", "--windows", *arguments])
+    monkeypatch.setattr(sys, "argv", ["joinfold", "bench", "windows", *arguments])
     with pytest.raises(SystemExit) as exit_:
         cli.main()
     return int(exit_.value.code or 0)
@@ -134,7 +133,7 @@ def test_the_command_writes_and_prints(
 ) -> None:
     results, asked = WindowResults(), list[WindowSettings]()
     compare_sharing(TINY, results, silent)
-    monkeypatch.setattr(benchmark, "run_windows", lambda settings, session, say: (asked.append(settings), results)[1])
+    monkeypatch.setattr(windows, "run_windows", lambda settings, session, say: (asked.append(settings), results)[1])
     assert bench(monkeypatch, "-o", str(tmp_path), "--repeats", "5") == 0
     assert bench(monkeypatch, "-o", str(tmp_path), "--json") == 0
     assert asked == [WindowSettings(5), WindowSettings(3)]
@@ -148,15 +147,6 @@ def test_answers_that_differ_are_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = WindowResults(checks=[Check("joinfold", "y", "R1", 1, 1, 1, "different")], differences=["50 rows"])
-    monkeypatch.setattr(benchmark, "run_windows", lambda settings, session, say: wrong)
+    monkeypatch.setattr(windows, "run_windows", lambda settings, session, say: wrong)
     assert bench(monkeypatch, "-o", str(tmp_path)) == 1
     assert capsys.readouterr().err == "not equal: R1, joinfold and y; 50 rows\n"
-
-
-@pytest.mark.parametrize("other", ["--full", "--methods", "--joins", "--cap=7"])
-def test_one_suite_at_a_time(
-    other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert bench(monkeypatch, other, "-o", str(tmp_path / "new")) == 2
-    assert capsys.readouterr().err.startswith("UsageError: --")
-    assert not (tmp_path / "new").exists()

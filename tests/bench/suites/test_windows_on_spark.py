@@ -1,4 +1,4 @@
-"""`joinfold bench --windows` end to end on very little data: rows beside time, the limit, equal answers."""
+"""`joinfold bench windows` end to end on very little data: rows beside time, the limit, equal answers."""
 
 import json
 from pathlib import Path
@@ -8,10 +8,11 @@ import pytest
 from rich.console import Console
 
 from joinfold import Session
-from joinfold_bench import WindowResults, WindowSettings, run_windows, window_tables, write_windows
+from joinfold_bench import write_results
 from joinfold_bench.data import Dataset
 from joinfold_bench.engines.by_rows import ByRows
 from joinfold_bench.plans.sharing import ShareCase
+from joinfold_bench.suites.windows import WINDOWS, WindowResults, WindowSettings, run_windows
 
 pytestmark = pytest.mark.spark
 
@@ -40,11 +41,12 @@ def test_every_bar_has_a_ratio(results: WindowResults) -> None:
 
 
 def test_the_report_can_be_read(results: WindowResults, tmp_path: Path) -> None:
-    read = json.loads(write_windows(results, tmp_path).read_text(encoding="utf-8"))
+    (numbers,) = write_results(results, tmp_path, WINDOWS.file)
+    read = json.loads(numbers.read_text(encoding="utf-8"))
     assert [run["share"] for run in read["shares"]] == ["pairs", "nothing"] * 2
     assert read["environment"]["spark"]["spark.sql.shuffle.partitions"]
     console = Console(width=140, record=True)
-    for table in window_tables(results):
+    for table in results.tables():
         console.print(table)
     printed = console.export_text()
     assert "looked at" in printed and "limit: mapInArrow counting" in printed

@@ -1,12 +1,10 @@
-"""What a suite finds out: runs, measurements of repeated runs, and comparisons with the bars of the design."""
+"""Runs, measurements of repeated runs, and comparisons with the bars of the design."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import pyarrow as pa
 
 from joinfold_bench.data import AuctionData, Dataset
-from joinfold_bench.engines.answers import Check
 from joinfold_bench.engines.measure import Batch
 from joinfold_bench.engines.rates import Rate, Spread
 
@@ -97,20 +95,3 @@ class SweepPoint:
     sweep: str
     value: str
     measurement: Measurement
-
-
-@dataclass(slots=True)
-class Results:
-    """All that a suite found out, in the order in which it did."""
-
-    measurements: list[Measurement] = field(default_factory=list)
-    comparisons: list[Comparison] = field(default_factory=list)
-    checks: list[Check] = field(default_factory=list)
-    sweeps: list[SweepPoint] = field(default_factory=list)
-    environment: dict[str, Any] = field(default_factory=dict)
-    seconds: float = 0.0
-
-    @property
-    def no_difference(self) -> bool:
-        """Whether no comparison of answers found a difference."""
-        return all(check.verdict != "different" for check in self.checks)
