@@ -29,3 +29,9 @@ def test_each_wheel_has_its_own_package() -> None:
 def test_both_take_the_same_duckdb() -> None:
     (needed,) = (name for name in BENCH["project"]["dependencies"] if name.startswith("duckdb"))
     assert needed in ENGINE["project"]["optional-dependencies"]["dev"]
+
+
+def test_setup_installs_the_folder_and_no_namesake() -> None:
+    """There is a project called `bench` on PyPI: without `./` some commands of pip mean that one."""
+    words = (ROOT / "scripts" / "setup").read_text(encoding="utf-8").split()
+    assert "./bench" in words and "bench" not in words
