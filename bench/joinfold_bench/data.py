@@ -5,7 +5,7 @@ files in the order of their modification, so that order is set here and not left
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -129,6 +129,8 @@ def set_place(file: Path, number: int) -> None:
 
 
 R1 = Dataset("R1", files_per_batch=10)
+LONG_R1 = replace(R1, seconds=600)
+"""Three times as long as R1, for six micro-batches; its rates are the same."""
 R0 = Dataset("R0", rows_per_second=1_000, keys=1_000, rows_per_file=5_000)
 J1 = AuctionData("J1", events=5_000_000, events_per_second=2_500, events_per_file=100_000, files_per_batch=10)
 J0 = AuctionData("J0", events=100_000, events_per_second=50, events_per_file=20_000, files_per_batch=1)

@@ -19,14 +19,13 @@ from joinfold.errors import QueryError
 from joinfold.planner.forcing import Plan
 from joinfold.query import Query
 from joinfold.session import Session
-from joinfold_bench.data import R1, STREAMS, Dataset
+from joinfold_bench.data import LONG_R1, STREAMS, Dataset
 from joinfold_bench.engines.answers import common
 from joinfold_bench.engines.baselines import file_stream
 from joinfold_bench.engines.measure import StreamRun, run_stream
 from joinfold_bench.environment import Say
 from joinfold_bench.plans.shifting import ADAPTIVE, FORCED, POSITIONS, SHIFTING, SHIFTING_COLUMNS, VALUES, Phase, Shift
 
-DATA = replace(R1, seconds=600)
 WINDOW = "[30 SECOND SLIDE 5 SECOND]"
 BY_KEY = f"FROM a {WINDOW}, b {WINDOW} WHERE a.key = b.key"
 QUERIES = {
@@ -80,7 +79,7 @@ class SparkResults:
 
 
 def run_on_spark(
-    session: Session, results: SparkResults, say: Say, data: Dataset = DATA, shift: Shift | None = None
+    session: Session, results: SparkResults, say: Say, data: Dataset = LONG_R1, shift: Shift | None = None
 ) -> None:
     """All queries over R1, and the one over the stream that shifts."""
     shift = shift or Shift()

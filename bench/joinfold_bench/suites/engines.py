@@ -11,7 +11,7 @@ from rich.table import Table
 
 from joinfold.session import Session
 from joinfold.workloads.arrival import SECOND_US, START_US
-from joinfold_bench.data import R0, R1, Dataset
+from joinfold_bench.data import LONG_R1, R0, Dataset
 from joinfold_bench.engines.answers import compare, last_instant
 from joinfold_bench.engines.duck import AGGREGATED_FIRST, AS_WRITTEN, DUCK, ArrowTables, DuckTables
 from joinfold_bench.engines.measurements import Comparison, Measurement, Run, SweepPoint
@@ -32,9 +32,6 @@ DUCK_INSTANTS = 60
 
 LIMIT_BAR, DUCK_BAR, SPARK_R0_BAR, SPARK_R1_BAR = 0.5, 5.0, 20.0, 100.0
 SLIDES_BAR, SKEW_BAR = 0.7, 1 / 1.5
-
-LONG_R1 = replace(R1, seconds=600)
-"""Three times as long as R1, for six micro-batches; its rates are the same."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from joinfold.planner.forcing import SHARED
 from joinfold.session import Session
-from joinfold_bench.data import Dataset
+from joinfold_bench.data import LONG_R1, Dataset
 from joinfold_bench.engines.answers import compare
 from joinfold_bench.engines.by_rows import SLIDE_US, ByRows, some_instants
 from joinfold_bench.engines.measurements import Comparison, Measurement, ratio_of
@@ -24,7 +24,6 @@ from joinfold_bench.plans.comparing import PlanComparison
 from joinfold_bench.plans.sharing import ShareCase, ShareRun
 from joinfold_bench.reporting.results import MixedResults, plan_json
 from joinfold_bench.reporting.tables import new_table
-from joinfold_bench.suites.engines import LONG_R1
 from joinfold_bench.suites.suite import Options, Suite
 
 ROWS_LIMIT_BAR, COMPARED_BAR, SHARED_TIME_BAR = 0.3, 2.0, 1.5

@@ -8,13 +8,13 @@ from xml.etree import ElementTree
 import pytest
 
 from joinfold.session import Session
-from joinfold_bench.data import R1
+from joinfold_bench.data import LONG_R1, R1
 from joinfold_bench.engines.answers import Check
 from joinfold_bench.engines.measurements import Comparison, Measurement, Run, SweepPoint
 from joinfold_bench.engines.rates import Rate
 from joinfold_bench.environment import Say
 from joinfold_bench.suites import engines
-from joinfold_bench.suites.engines import LONG_R1, Settings, SideBySide
+from joinfold_bench.suites.engines import Settings, SideBySide
 from tests.cli.commands import Run as RunCommand
 
 
