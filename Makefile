@@ -9,7 +9,7 @@ SIDE_BY_SIDE := --numprocesses auto --maxprocesses 2 --dist loadfile
 
 setup: $(READY)
 
-$(READY): pyproject.toml scripts/setup
+$(READY): pyproject.toml bench/pyproject.toml scripts/setup
 	@PYTHON="$(PYTHON)" bash scripts/setup
 	@touch $(READY)
 
@@ -28,17 +28,17 @@ test-deep: java $(READY)
 		-m "deep or (hypothesis and not spark)"
 
 check: $(READY)
-	$(BIN)/ruff format --check src tests
-	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src bench tests
+	$(BIN)/ruff check src bench tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 fmt: $(READY)
-	$(BIN)/ruff format src tests
-	$(BIN)/ruff check --fix src tests
+	$(BIN)/ruff format src bench tests
+	$(BIN)/ruff check --fix src bench tests
 
 demo: java $(READY)
 	$(BIN)/joinfold demo
 
 bench: java $(READY)
-	$(BIN)/joinfold bench --quick
+	$(BIN)/joinfold bench

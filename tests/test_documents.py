@@ -22,6 +22,7 @@ from joinfold import cli
 from joinfold.algebra import AGGREGATES, ALIASES
 from joinfold.logical.functions import FUNCTIONS, SYNONYMS, TRUNCATION_UNITS
 from joinfold.workloads import PRESETS, WORKLOADS
+from joinfold_bench import SUITES
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -195,6 +196,12 @@ def test_every_workload_and_its_parameters_are_described():
         section = text.split(f"### {workload.name}\n")[1].split("\n#")[0]
         assert [name for name in workload.parameter_names if f"`{name}`" not in section] == []
     assert [name for name in PRESETS if f"`{name}`" not in text] == []
+
+
+def test_every_suite_is_described():
+    text = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
+    section = text.split("\n## bench\n")[1].split("\n## ")[0]
+    assert re.findall(r"^### (.+)$", section, flags=re.MULTILINE) == list(SUITES)
 
 
 def test_a_word_has_one_meaning():

@@ -1,4 +1,4 @@
-"""Importing joinfold, whichever module, leaves the disk as it is."""
+"""Importing joinfold or its benchmarks, whichever module, leaves the disk as it is."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import joinfold
+import joinfold_bench
 
 IMPORTING = """
 import importlib, json, os, pkgutil, sys
@@ -21,8 +22,12 @@ def noted(event, arguments):
         found.append(f"{event} {arguments[0]}")
 
 sys.addaudithook(noted)
-import joinfold
-names = [module.name for module in pkgutil.walk_packages(joinfold.__path__, "joinfold.")]
+import joinfold, joinfold_bench
+names = [
+    module.name
+    for package in (joinfold, joinfold_bench)
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+]
 for name in names:
     importlib.import_module(name)
 print(json.dumps([names, found]))
@@ -39,7 +44,9 @@ def test_importing_every_module_creates_and_deletes_nothing(tmp_path: Path) -> N
         env={
             **{name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"},
             **{name: str(place) for name, place in places.items()},
-            "PYTHONPATH": str(Path(joinfold.__file__).parent.parent),
+            "PYTHONPATH": os.pathsep.join(
+                str(Path(path).parent) for path in (*joinfold.__path__, *joinfold_bench.__path__)
+            ),
         },
         cwd=tmp_path,
         capture_output=True,
@@ -48,6 +55,6 @@ def test_importing_every_module_creates_and_deletes_nothing(tmp_path: Path) -> N
     )
     assert done.returncode == 0, done.stderr
     names, changed = json.loads(done.stdout)
-    assert "joinfold.runtime.streaming" in names and "joinfold.kernels.products" in names
+    assert {"joinfold.runtime.streaming", "joinfold.kernels.products", "joinfold_bench.engines.measure"} <= {*names}
     assert changed == []
     assert sorted(path for path in tmp_path.rglob("*") if path not in places.values()) == []

@@ -15,7 +15,7 @@ import pytest
 import joinfold as jf
 from joinfold import columnar
 from joinfold.algebra import AGGREGATES
-from joinfold.benchmark import calibration
+from joinfold.calibration import queries as calibrated
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.errors import EvaluationError
 from joinfold.inprocess import InProcess
@@ -139,7 +139,7 @@ def test_a_structure_has_a_price(name: str) -> None:
     for method in ("ic", "tc", "pc"):
         with missing(f"structure '{name}' has no price (planner/cost)"):
             assert plan_query(query, Plan(method, (), {"a": name, "b": name}), KNOWN).decision
-    assert name in calibration.STRUCTURES, f"structure '{name}' is not calibrated (benchmark/calibration.py)"
+    assert name in calibrated.STRUCTURES, f"structure '{name}' is not calibrated (calibration/queries.py)"
 
 
 # --- functions ------------------------------------------------------------------------------------------------

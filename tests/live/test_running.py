@@ -120,7 +120,7 @@ def test_lines_of_a_socket(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         if len(printed) == 3:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr(cli, "print_line", print_and_stop)
+    monkeypatch.setattr(cli.run, "print_line", print_and_stop)
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
 

@@ -1,0 +1,32 @@
+"""The command line: arguments and printing, no logic. A command is a file.
+
+Exit status 0 when all went well, 2 for a user's mistake, 1 for a query that failed while it ran; with one clear
+message and no traceback. What loads Spark is imported by the command that needs it, when it runs.
+"""
+
+import sys
+
+import typer
+
+from joinfold.cli import bench, calibrate, demo, explain, generate, run
+from joinfold.cli.printing import print_error
+from joinfold.errors import EvaluationError, JoinfoldError, RunError
+
+app = typer.Typer(
+    name="joinfold",
+    help="Continuous join-aggregate queries over sliding windows of data streams.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for command in (explain.explain, generate.generate, bench.bench, calibrate.calibrate, run.run, demo.demo):
+    app.command()(command)
+
+
+def main() -> None:
+    """Entry point of the command ``joinfold``."""
+    try:
+        app(prog_name="joinfold")
+    except JoinfoldError as error:
+        print_error(error.report())
+        sys.exit(1 if isinstance(error, EvaluationError | RunError) else 2)

@@ -1,0 +1,35 @@
+"""Arguments that several commands take: a query, NAME=VALUE, a plan."""
+
+import sys
+from pathlib import Path
+
+from joinfold.errors import UsageError
+
+PLAN_HELP = "How to run it, such as 'method=tc; early=a; index=a hash, b btree; order=b, a'."
+
+
+def query_text(query: str) -> str:
+    """The query in a file, on standard input, or given as it is."""
+    if any(char.isspace() for char in query) and not query.endswith(".sql"):
+        return query
+    try:
+        read = sys.stdin.buffer.read() if query == "-" else Path(query).read_bytes()
+        return read.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the query '{query}' is not text in UTF-8") from error
+    except OSError as error:
+        hint = "give a file with a query, '-' for standard input, or the query itself in quotes."
+        raise UsageError(f"cannot read the query '{query}': {error.strerror}", hint) from error
+
+
+def assignment(entry: str, option: str) -> tuple[str, str]:
+    """The two sides of NAME=VALUE."""
+    name, equals, value = entry.partition("=")
+    if not equals or not name.strip() or not value.strip():
+        raise UsageError(f"{option} takes NAME=VALUE, not '{entry}'")
+    return name.strip(), value.strip()
+
+
+def assignments(entries: list[str] | None, option: str) -> dict[str, str]:
+    """The values of an option that is given as often as there are names."""
+    return dict(assignment(entry, option) for entry in entries or [])

@@ -1,0 +1,86 @@
+"""``joinfold run``: a query over streams."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from joinfold.cli.arguments import PLAN_HELP, assignments, query_text
+from joinfold.cli.printing import print_line
+from joinfold.errors import UsageError
+from joinfold.planner.forcing import Plan
+from joinfold.session import schema_of
+
+
+def run(
+    query: Annotated[str, typer.Argument(help="A file with the query, '-' for standard input, or the query itself.")],
+    stream: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--stream",
+            help="NAME=FOLDER, NAME=parquet:FOLDER, NAME=csv:FOLDER, NAME=json:FOLDER, NAME=rate:ROWS_PER_SECOND or "
+            "NAME=socket:HOST:PORT. Repeatable.",
+        ),
+    ] = None,
+    schema: Annotated[
+        list[str] | None,
+        typer.Option("--schema", help="NAME=COLUMNS, such as 'A=location STRING, ts TIMESTAMP', for CSV and JSON."),
+    ] = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--table", help="NAME=PATH, NAME=parquet:PATH, NAME=csv:PATH or NAME=json:PATH: a relation. Repeatable."
+        ),
+    ] = None,
+    time: Annotated[
+        list[str] | None,
+        typer.Option("--time", help="NAME=COLUMN: a stream's event time; by default 'ts' or its only TIMESTAMP."),
+    ] = None,
+    delay: Annotated[
+        list[str] | None, typer.Option("--delay", help="NAME='10 seconds': how much later a stream's rows may come.")
+    ] = None,
+    sink: Annotated[
+        str, typer.Option(help="console prints the answers, parquet writes them to --output, memory prints at the end.")
+    ] = "console",
+    output: Annotated[str | None, typer.Option("--output", "-o", help="The folder of --sink parquet.")] = None,
+    checkpoint: Annotated[
+        str | None, typer.Option(help="A directory that keeps the state, so that a later start goes on.")
+    ] = None,
+    trigger: Annotated[
+        str | None, typer.Option(help="'5 seconds' between micro-batches, or 'available' to end with what is there.")
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="The same as --trigger available.")] = False,
+    partitions: Annotated[int | None, typer.Option(min=1, help="Into how many parts the state is cut.")] = None,
+    plan: Annotated[str | None, typer.Option("--plan", help=PLAN_HELP)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print each answer as a JSON object on its line.")] = False,
+) -> None:
+    """Run a query over streams, until it ends or Ctrl-C stops it."""
+    from joinfold.live.run import RunSettings  # it loads Spark
+    from joinfold.live.run import run as run_query
+    from joinfold.live.specs import named_stream, named_table
+
+    if once and trigger is not None:
+        raise UsageError("--once is --trigger available", "give one of them.")
+    schemas = {name: schema_of(text) for name, text in assignments(schema, "--schema").items()}
+    texts = assignments(stream, "--stream")
+    streams = {name: named_stream(name, text, schemas.pop(name, None)) for name, text in texts.items()}
+    files = assignments(table, "--table")
+    tables = {name: named_table(name, text, schemas.pop(name, None)) for name, text in files.items()}
+    if schemas:
+        hint = "give it with --stream or --table."
+        raise UsageError(f"--schema names '{next(iter(schemas))}', which is neither a stream nor a table", hint)
+    settings = RunSettings(
+        query_text(query),
+        streams,
+        tables,
+        assignments(time, "--time"),
+        assignments(delay, "--delay"),
+        sink,
+        output,
+        checkpoint,
+        "available" if once else trigger,
+        partitions,
+        as_json,
+        None if plan is None else Plan.parse(plan),
+    )
+    run_query(settings, Console(stderr=True), print_line)

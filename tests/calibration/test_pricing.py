@@ -1,0 +1,111 @@
+"""Prices of operations from bills, and the trials that are billed, on very little."""
+
+from math import exp
+
+import pytest
+
+from joinfold.calibration import Calibration
+from joinfold.calibration import pricing as module
+from joinfold.calibration.pricing import Bill, calibrate, crossing_prices, fitted
+from joinfold.calibration.queries import CONDITION, SETS, plans, trials
+from joinfold.calibration.trial import Measured, Streams, Trial
+from joinfold.planner.cost.engine import OPERATIONS, Amounts
+from joinfold.planner.cost.weights import Weights, shipped_weights
+
+TINY = (
+    Trial("sets", SETS, Streams((40, 40), keys=5, groups=2, size=2), measured=2),
+    Trial("condition", CONDITION, Streams((30, 30), keys=5, groups=2, size=2), measured=2),
+)
+
+
+# --- bills --------------------------------------------------------------------------------------------------------
+
+
+def bill(pack: dict[str, float], fold: dict[str, float], seconds: tuple[float, float]) -> Bill:
+    return Bill(Measured("trial", "plan", *seconds, 0), Amounts(pack), Amounts(fold))
+
+
+def test_pack_and_fold_are_fitted_each_for_itself_and_the_rest_is_as_shipped() -> None:
+    usual = shipped_weights()
+    packed, probed = 2 * usual.seconds["entry packed"], 3 * usual.seconds["hash probe"]
+    bills = [
+        bill({"entry packed": 1e6 * n}, {"hash probe": 1e6 * n, "instant": 0.0}, (1e6 * n * packed, 1e6 * n * probed))
+        for n in range(1, 30)
+    ]
+    weights = fitted(bills, usual)
+    assert weights.origin == "calibrated"
+    assert weights.seconds["entry packed"] == pytest.approx(packed, rel=0.1)
+    assert weights.seconds["hash probe"] == pytest.approx(probed, rel=0.1)
+    others = set(OPERATIONS) - {"entry packed", "hash probe"}
+    assert {name: weights.seconds[name] for name in others} == {name: usual.seconds[name] for name in others}
+
+
+def test_the_error_is_that_in_the_middle_of_all_runs() -> None:
+    weights = Weights(dict.fromkeys(OPERATIONS, 1e-6))
+    bills = [bill({}, {"hash probe": 1e6}, (0.0, seconds)) for seconds in (1.0, 1.25, 0.8, 2.0, 1e9)]
+    assert Calibration(weights, bills).error == pytest.approx(0.25)
+    assert Calibration(weights, [bill({}, {"hash probe": 1e6}, (0.0, exp(-0.1)))]).error == pytest.approx(exp(0.1) - 1)
+
+
+# --- trials -------------------------------------------------------------------------------------------------------
+
+
+def test_trials_have_names_of_their_own_and_are_run_under_many_plans() -> None:
+    found = list(trials())
+    assert len({trial.name for trial in found}) == len(found) > 20
+    names = [name for name, _ in plans(TINY[1])]
+    assert names[0] == "usual" and len(set(names)) == len(names)
+    assert {name.split()[0] for name in names[1:]} == {"ic", "tc", "pc"}
+    assert {name.split()[1] for name in names[1:]} == {"hash", "btree", "ttree", "list"}
+
+
+def test_a_trial_is_measured_when_its_windows_are_full() -> None:
+    trial = TINY[0]
+    (_, usual), *_ = plans(trial)
+    slides = list(trial.slides(usual))
+    assert len(slides) == trial.measured and all(slide.fold > 0 and slide.bytes_held > 0 for slide in slides)
+    assert trial.tables["a"].num_rows == 40 * (2 + (2 + 2 + 1))
+    first, second = trial.statistics.streams
+    assert (first.rate, second.keys) == pytest.approx((40, 5), rel=0.3)
+
+
+def test_calibration_without_spark_on_two_small_trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "trials", lambda: iter(TINY))
+    done: list[int] = []
+    found = calibrate(None, done.append)
+    usual = shipped_weights()
+    assert done == [1, 1] and found.weights.origin == "calibrated"
+    assert {bill.measured.trial for bill in found.bills} == {"sets", "condition"}
+    assert len(found.bills) == sum(len(list(plans(trial))) for trial in TINY)
+    for name in ("row crossed into Python", "byte shuffled", "row numbered", "group merged", "level of sums asked"):
+        assert found.weights.seconds[name] == usual.seconds[name]
+    assert found.weights.seconds != usual.seconds
+    assert all(0 <= seconds < 1 for seconds in found.weights.seconds.values())
+    assert 0 <= found.error < 2
+
+
+def test_runs_that_would_take_too_long_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "trials", lambda: iter(TINY[1:]))
+    every = {name for name, _ in plans(TINY[1])}
+    monkeypatch.setattr(
+        module, "shipped_weights", lambda: Weights(dict.fromkeys(OPERATIONS, 0.0) | {"hash probe": 1.0})
+    )
+    found = {bill.measured.plan for bill in calibrate(None).bills}
+    assert found == {name for name in every if "hash" not in name and name != "usual"}
+
+
+class Cores:
+    """As much of a Spark session as is asked for its cores."""
+
+    class sparkContext:  # noqa: N801
+        defaultParallelism = 4  # noqa: N815
+
+
+def test_what_crosses_into_python_is_priced_by_row_and_by_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "crossing_seconds", lambda spark, rows, columns: rows * (3e-7 + columns * 1e-7))
+    found = crossing_prices(Cores)  # type: ignore[arg-type]
+    assert found == pytest.approx(
+        {"row crossed into Python": 4 * 3e-7, "column of a row crossed into Python": 4 * 1e-7}
+    )
+    monkeypatch.setattr(module, "crossing_seconds", lambda spark, rows, columns: rows * (3e-7 - columns * 1e-8))
+    assert min(crossing_prices(Cores).values()) == 0  # type: ignore[arg-type]

@@ -1,0 +1,23 @@
+"""A command of ``joinfold``, run in this process: its status, its output, and its errors."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+STREAM = "--stream=A=location STRING, ts TIMESTAMP, celsius DOUBLE"
+QUERY = "SELECT location, COUNT(*) AS n FROM A [10 MINUTE] GROUP BY location"
+
+
+class Result(NamedTuple):
+    status: int
+    output: str
+    error: str
+
+
+Run = Callable[..., Result]
+Mistakes = dict[str, tuple[list[str], str]]
+"""Arguments that are refused, and how the error begins."""
+
+
+def check_refused(result: Result, error: str) -> None:
+    assert (result.status, result.output) == (2, "")
+    assert result.error.startswith(error)

@@ -1,0 +1,28 @@
+"""What is so for every command: the installed one, help, and arguments that it does not know."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import QUERY, STREAM, Run
+
+
+@pytest.mark.parametrize(
+    "arguments", [["explain"], ["nonsense"], ["explain", QUERY, "--nonsense"], ["generate", "sensors", "--rows=many"]]
+)
+def test_arguments_that_are_missing_or_unknown(run: Run, arguments: list[str]) -> None:
+    result = run(*arguments)
+    assert result.status == 2
+    assert "Usage: joinfold" in result.error
+
+
+def test_the_installed_command() -> None:
+    command = [str(Path(sys.executable).with_name("joinfold")), "explain", "SELECT COUNT(*) FROM B [10 MINUTE]", STREAM]
+    wrong = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr == (
+        "QueryError: unknown stream 'B'\n  SELECT COUNT(*) FROM B [10 MINUTE]\n                       ^\n"
+        "Hint: the session has: A.\n"
+    )
