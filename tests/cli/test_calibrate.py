@@ -34,8 +34,8 @@ def test_the_command_saves_and_says_how_good_it_is(home: Path, capsys: pytest.Ca
     path = home / "joinfold" / FILE
     assert json.loads(path.read_text()) == dict.fromkeys(OPERATIONS, 1e-7)
     assert capsys.readouterr().out == (
-        f"{path}: the prices of {len(OPERATIONS)} operations, by 3 runs\n"
-        "estimates of half of them are within 25% of what was measured\n"
+        f"{path}: prices of {len(OPERATIONS)} operations, from 3 runs\n"
+        "half of the estimates are within 25% of the measured times\n"
     )
     assert usual_weights().origin == "calibrated"
 
