@@ -71,7 +71,7 @@ def calibrate(spark: "SparkSession | None", advance: Callable[[int], None] = lam
 
 
 def crossing_prices(spark: "SparkSession") -> dict[str, float]:
-    """The prices of a row, and of each of its columns, that crosses into Python: from runs with few and many columns."""
+    """The prices of a row and of a column that cross into Python, from runs with few and with many columns."""
     cores = spark.sparkContext.defaultParallelism
     crossing_seconds(spark, CROSSED_ROWS, max(CROSSED_COLUMNS))  # starts the workers
     few, many = (min(crossing_seconds(spark, CROSSED_ROWS, columns) for _ in range(3)) for columns in CROSSED_COLUMNS)
