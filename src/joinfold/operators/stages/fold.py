@@ -106,7 +106,10 @@ class Fold(LiveBucket):
     # --- rebuilding -------------------------------------------------------------------------------------------------
 
     def rebuild(self, keep_labels: bool = False) -> None:
-        """Makes new live windows from the entries; ``keep_labels``: first labels all extremes of the pair anew."""
+        """Makes new live windows from the entries.
+
+        ``keep_labels``: the values of the pair's extremes get new order labels first, all at once.
+        """
         if self.is_view and self.position.applied is not None:  # later it would not find changed groups that are gone
             self.live.emit(self.position.applied, self.position.applied, always=False)
         self._drop_gone()
