@@ -21,12 +21,13 @@ Rows = Integers | Flags | slice
 
 
 class Payload(NamedTuple):
-    """int64[n, integers], double-doubles float64[n, 2·reals] (high, low, high, low, …), codes, and where there is one.
+    """The sums and extremes of entries or combinations: arrays with a row for each of them.
 
-    After the integers of the plan there is one more for each real; it counts the rows in which the real is not zero.
-    ``drift`` float64[n, 2·reals] has the weight and the turnover of each real, from which its rounding error is
-    bounded. It is None for single entries: there both are the absolute value. ``codes`` int64[n, extremes] have the
-    order of the values that they stand for; ``has`` is false where there is no value.
+    ``ints`` int64[n, integers] has, after the integers of the plan, one more for each real; it counts the rows in which
+    the real is not zero. ``reals`` float64[n, 2·reals] are double-doubles (high, low, high, low, …). ``drift``
+    float64[n, 2·reals] has the weight and the turnover of each real, from which its rounding error is bounded. It is
+    None for single entries: there both are the absolute value. ``codes`` int64[n, extremes] have the order of the
+    values that they stand for; ``has`` is false where there is no value.
     """
 
     ints: Integers
@@ -37,7 +38,7 @@ class Payload(NamedTuple):
 
     @staticmethod
     def zeros(rows: int, integers: int, reals: int, extremes: int, with_drift: bool = False) -> "Payload":
-        """The payloads of no rows."""
+        """Payloads of zeros, as no rows have."""
         return Payload(
             np.zeros((rows, integers), np.int64),
             np.zeros((rows, 2 * reals)),

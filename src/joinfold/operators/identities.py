@@ -85,7 +85,7 @@ class RowIds:
 
     @property
     def count(self) -> int:
-        """One more than the largest id. A single column has an id for NULL from its first value on."""
+        """How many ids there are. A single column has one for NULL, too; without columns it is 0."""
         if self.pairs:
             return len(self.pairs[-1])
         return len(self.columns[0]) + 1 if self.columns else 0

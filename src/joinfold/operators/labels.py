@@ -98,7 +98,7 @@ class OrderLabels:
 
 
 class PairLabels:
-    """The codes of values that are ordered by other values: order labels of (code, NULL flag, code)."""
+    """The codes of values that are ordered by other values: order labels of (code of the other, NULL flag, code)."""
 
     def __init__(self, type_: pa.DataType, complement: bool) -> None:
         self.type = type_

@@ -1,7 +1,7 @@
 """The instants at which a query answers, as far as the watermark has come.
 
 A window holds a cell during one stay [enter, leave). The union of all stays is a few long intervals. An instant is a
-candidate inside one of them, or the first candidate after one:
+candidate inside one of them, or the first candidate after one that contains a candidate:
 
     candidates     ' ' ' ' ' ' ' ' ' '
     stays            [---)       [-)

@@ -9,7 +9,8 @@ have 2 rows and which moves after every fourth row:
     after row 4            [-------------)                    content: blocks 0 and 1
     after row 8                    [---------------------)    content: blocks 1 to 3
 
-A window moves 1 µs after the row that completes its move.
+A window moves 1 µs after the row that completes its move. [RANGE … SLIDE n ROWS] also moves at row boundaries, but its
+content is an interval of time, and its cells are single microseconds.
 """
 
 from dataclasses import dataclass, field
@@ -72,7 +73,7 @@ class Boundaries:
         return int(self.times[np.searchsorted(self.rows.column(MOVED).to_numpy(), number + 1)]) + 1
 
     def after(self, number: int) -> int:
-        """1 µs after the first boundary at or after the row of this number; NEVER if that boundary is not known yet."""
+        """1 µs after the first boundary at or after the row of this number; NEVER if there is none yet."""
         at = int(np.searchsorted(self.numbers, number))
         return int(self.times[at]) + 1 if at < len(self.numbers) else NEVER
 

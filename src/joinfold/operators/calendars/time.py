@@ -1,7 +1,7 @@
 """Calendars of windows in time, and of the last rows of each key.
 
-A cell enters a window in time at the first candidate from which the window holds it, and leaves at the first one that
-does not. Both follow from the last microsecond of the cell, since all its rows enter and leave together:
+A window in time holds a cell during one interval of τ, its stay. Both ends follow from the last microsecond of the
+cell, since all its rows enter and leave together. An answer at τ sees the cell if τ lies in the stay:
 
     time             0   4   8   12  16        [6 SLIDE 4]: cells of 2 µs, moves at the multiples of 4
                      |   |   |   |   |
@@ -27,7 +27,7 @@ Time = TypeVar("Time", int, Integers)
 
 
 class Candidates:
-    """The times at which answers may be given: multiples on some grids and, ``by_rows``, the moves that rows make."""
+    """The times at which answers may be given: those on some grids and, with ``by_rows``, the moves by rows."""
 
     def __init__(self, rule: AtCandidates) -> None:
         self.grids = rule.grids
@@ -75,7 +75,7 @@ class CellCalendar:
         return np.ones(len(ts), np.bool_)
 
     def first_instant(self, cells: Integers) -> Integers:
-        """1 µs after the cell, a single microsecond, where rows move the window."""
+        """1 µs after the cell: where rows move the window, a cell is a single microsecond."""
         return cells + 1
 
     def due(self, cells: Integers) -> Integers:
@@ -103,7 +103,7 @@ class CellCalendar:
             self.position.occupied = np.insert(known, at[fresh], new[fresh])
 
     def learn(self, boundaries: pa.RecordBatch) -> None:
-        """Does nothing: no calendar but those of windows that count rows needs boundaries."""
+        """Does nothing: only calendars of windows that count rows need boundaries."""
 
     def cells_of(self, rows: pa.RecordBatch) -> Integers:
         """The cells of stored entries, as PACK has written them."""
@@ -167,7 +167,7 @@ class TimeCalendar(CellCalendar):
         return self.window.leave(self._last(cell))
 
     def leave(self, cells: Integers, now: int) -> Integers:
-        """The instants at which cells leave. Often all entries are of one cell."""
+        """The instants at which cells leave. Often all are one cell, which is computed once."""
         if cells[0] == cells[-1]:
             return np.full(len(cells), self.leave_at(int(cells[0])))
         return self.leave_at(cells)

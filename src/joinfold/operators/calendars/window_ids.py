@@ -1,10 +1,10 @@
 """SYNC ON WINDOW ID: every stream counts its own windows, and windows of one number are joined (Du).
 
 The number of the result window, its wid, replaces the instant. Cells are sub-windows, of time or of rows. A window has
-n cells and slides by k cells, so window wid of a stream holds the n cells from cell wid·k on, counted from the first
+n cells and slides by s cells, so window wid of a stream holds the n cells from cell wid·s on, counted from the first
 cell of its first window:
 
-    cells        0 1 2 3 4 5 6 7         n = 3, k = 2
+    cells        0 1 2 3 4 5 6 7         n = 3, s = 2
     window 0    [0 1 2]
     window 1        [2 3 4]              cell 2 enters with wid 0 and leaves with wid 2
     window 2            [4 5 6]
@@ -112,7 +112,7 @@ class WindowIdCalendar(CellCalendar):
                 return self._held(number)
 
     def complete(self, watermark: int) -> int:
-        """How many result windows are complete as far as this stream is concerned; NEVER for all, under ``MOD k``."""
+        """How many result windows this stream has completed; under ``MOD k``, NEVER once its first k windows are."""
         window, largest = self.window, self.position.largest
         if largest is None:
             return 0

@@ -28,12 +28,11 @@ from joinfold.physical.timing import Timing
 
 @dataclass(slots=True)
 class TimedRows:
-    """The rows of a batch that have a time, and flags of them; ``rows`` counts those of the stream, also without a
-    time.
+    """The rows of a batch that have a time, with flags for each.
 
-    ``kept``: the row passes the filters. ``accepted``: some window may hold it. ``keyed``: no key is NULL. ``timeless``
-    counts the rows of the stream that pass the filters and have no time. ``first`` and ``matches`` are None where they
-    would be true for all rows.
+    ``rows`` counts the rows of the stream, also those without a time. ``kept``: the row passes the filters.
+    ``accepted``: some window may hold it. ``keyed``: no key is NULL. ``timeless`` counts the rows of the stream that
+    pass the filters and have no time. ``first`` and ``matches`` are None where they would be true for all rows.
     """
 
     rows: int

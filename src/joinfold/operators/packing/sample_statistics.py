@@ -76,10 +76,9 @@ _numbers_of = attrgetter(*_NUMBERS)
 def sample_statistics(
     spec: InputSpec, number: int, read: int, ts: Integers, entries: pa.RecordBatch
 ) -> SampleStatistics | None:
-    """The sample statistics of batch ``number`` of a task, from the times of its rows and the entries of those that
-    pass.
+    """The sample statistics of batch ``number`` of a task; None if it is not sampled, or no row has a time.
 
-    None for batches that are not sampled or have no row with a time.
+    ``read`` rows of the stream came. ``ts`` has the times of the rows, ``entries`` are of those that pass the filters.
     """
     if number % LOOKED_EVERY or not len(ts):
         return None

@@ -101,10 +101,10 @@ class Bucket(ABC):
     # --- taking in --------------------------------------------------------------------------------------------------
 
     def absorb(self, blobs: Iterable[bytes]) -> Accepted:
-        """Takes a micro-batch. Returns what is not late, which has to be stored: sorted by cell, mostly one batch per
-        kind.
+        """Takes a micro-batch. Returns what is not late, which has to be stored.
 
-        Time moves on after all blobs are read: lateness is decided by the watermark before this micro-batch.
+        What it returns is sorted by cell, mostly one batch per kind. Time moves on only after all blobs are read: the
+        watermark before this micro-batch decides what is late.
         """
         watermark, accepted, headers = self.watermark, Accepted(), []
         self.rows_read = [0] * self.timing.streams
@@ -186,7 +186,7 @@ class Bucket(ABC):
 
     @abstractmethod
     def add(self, stored: Stored, batch: pa.RecordBatch) -> None:
-        """Takes a stored chunk; called for each when a bucket is opened from its state, before `resume`."""
+        """Takes rows of a kind: stored ones when the bucket is opened, before `resume`, and new ones from `receive`."""
 
     def resume(self, position: Position) -> None:
         """Brings the bucket to a position, after `add` was called for everything that is stored."""
@@ -204,7 +204,7 @@ class Bucket(ABC):
 
     @abstractmethod
     def is_done(self, stored: Stored, last_cell: int) -> bool:
-        """Whether nothing that is stored of this kind up to this cell is needed any more: its chunks are deleted."""
+        """Whether everything that is stored of this kind up to this cell can be deleted."""
 
     def alike_before(self, stored: Stored) -> int:
         """Cells of stored entries before this one no longer matter, so their entries may be merged across cells."""

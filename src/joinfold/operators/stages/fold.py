@@ -2,9 +2,9 @@
 
     stored entries ──▶ intake of each input ──▶ cells that enter and leave ──▶ live windows ──▶ totals of groups
 
-The durable state is the entries of live cells. The live windows are in memory only, and are made from it. A move costs
-what enters and leaves, whatever the size of the windows and the number of combinations. All buckets know the same
-watermark and the same occupied cells, so they answer at the same instants.
+The durable state is the entries of live cells. The live windows are in memory only, and are made from it. The cost of a
+move depends on what enters and leaves, not on the size of the windows or the number of combinations. All buckets know
+the same watermark and the same occupied cells, so they answer at the same instants.
 """
 
 from collections.abc import Iterable
@@ -181,8 +181,8 @@ class Fold(LiveBucket):
     def move(self, instant: int) -> None:
         """Lets cells leave and enter until the windows have their contents of the instant.
 
-        All cells that leave go before any enters: they are never in their windows together, so they must not be
-        combined.
+        All cells that leave go before any enters: what leaves and what enters are never inside together, and must not
+        combine.
         """
         windows, before = self.live.windows, self.contents
         self.contents = [calendar.content(instant) for calendar in self.calendars]

@@ -84,7 +84,7 @@ class TimedIntake:
         return batch
 
     def ready(self) -> pa.RecordBatch | None:
-        """The waiting rows whose block is known by now, with that block as their cell."""
+        """The waiting rows whose block is known by now, with the block as their cell."""
         if not self.waiting:
             return None
         rows = together(self.waiting)

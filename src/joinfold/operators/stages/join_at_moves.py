@@ -118,7 +118,7 @@ class PairLive(Live):
 
 
 class Paired:
-    """The windows of all inputs, and the combinations found since the last `emit`; by window ids, all that are live."""
+    """The windows of all inputs, and the combinations found since the last `emit`; by window ids all live ones."""
 
     def __init__(self, vocabulary: Vocabulary, choice: FoldChoice, timing: Timing) -> None:
         body, rule = vocabulary.body, timing.rule

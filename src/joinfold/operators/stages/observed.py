@@ -113,11 +113,11 @@ def _halved(parts: list[Part]) -> list[Part]:
 
 
 def _in_all(seen: float, looked: int, entries: float) -> float:
-    """How many different values all entries have, if the ``looked`` entries had ``seen`` and all values are equally
-    likely.
+    """The number of different values in all entries, from the number ``seen`` in the ``looked`` ones.
 
-    Of D values, n entries have D(1 − exp(−n/D)) different ones. D is found by bisection. Where nearly all entries that
-    were looked at are different, D cannot be told, and all entries are assumed to be different.
+    It assumes that all values are equally likely: of D values, n entries have D(1 − exp(−n/D)) different ones. D is
+    found by bisection. Where nearly all entries that were looked at are different, D cannot be found, and all entries
+    are assumed to be different.
     """
     seen = min(max(seen, 1.0), max(looked, 1))
     if looked >= entries:

@@ -1,7 +1,7 @@
-"""The current rows of a view: the last row of every key, group, carried values and origin.
+"""The current rows of a view: the last row of every key, group and set of carried values.
 
-A new row of a view replaces the row before it: the old one leaves the window and the new one enters. A row with the
-count 0 says that its group is gone.
+The carried values of a view include the origin of a row, which is the bucket that made it. A new row replaces the row
+before it: the old one leaves the window and the new one enters. A row with the count 0 says that its group is gone.
 
     instant            10        20        30
     rows of a group    n=2       n=5       n=0

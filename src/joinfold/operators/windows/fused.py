@@ -10,13 +10,15 @@ Combinations are never enumerated, and nothing is kept of them:
 
 With more than two inputs an entry is first multiplied with all other inputs but one. An input without groups has one
 slot per key. So the cost of an entry grows with the number of inputs and of the groups that it touches, not with the
-number of combinations. Extremes, of two inputs, are charged until the first member of a combination leaves (TC). With
-two inputs a set may be a table (see ``kernels.aggregation_table``); that is decided anew at every instant.
+number of combinations.
+
+With two inputs there may be extremes, which are charged until the first member of a combination leaves (TC). A set may
+then also be a table (see ``kernels.aggregation_table``); that is decided anew at every instant.
 
 Most products need not be computed. A column that has been zero so far (the upper limbs of small numbers, counts of NaN)
 makes its products zero. A column that has equalled the count so far (the number of non-NULLs where there are no NULLs)
 makes its products equal to those of the count. Such a product is *idle*. When the column first has another value, its
-products *wake up*: they get a column in the totals, which starts with what it would have been, zero or the count's.
+products *wake up*: each gets a column in the totals, with the values that it would have had: zero, or the count's.
 """
 
 from collections.abc import Sequence

@@ -5,7 +5,8 @@ integer columns and double-doubles. An integer column is a product of one column
 first counts combinations.
 
 Floating sums have their drift watched (see ``kernels.aggregation_set``). Each input has one more integer column for
-each real, which counts the rows in which it is not zero. Where no such combination is left, the sum is exactly zero.
+each real, which counts the rows in which it is not zero. Where no combination of such rows is left, the sum is set to
+zero.
 """
 
 from collections.abc import Sequence
@@ -88,10 +89,10 @@ class GroupTotals:
         return {self.grouped[0]: ids, **dict(reversed(found.items()))} if self.grouped else {}
 
     def emit(self, instant: int, heads: list[tuple[Integers, Flags]], always: bool) -> None:
-        """Emits the groups that exist at an instant; for a view, those that have changed since the last one.
+        """Emits the groups that exist at an instant; for a view, those that have changed since they were last emitted.
 
-        ``heads`` has, for each extreme, its code in each group. ``always``: also emits the one group of a query without
-        groups if it is empty.
+        ``heads`` has, for each extreme, its code in each group. With ``always`` the one group of a query without groups
+        is emitted even if it is empty.
         """
         self.finish_updates()
         live = self._changed(heads) if self.only_changed else np.flatnonzero(self.totals.ints[:, 0])

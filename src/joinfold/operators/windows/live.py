@@ -69,8 +69,8 @@ class Windows(Protocol):
     def heads(self, now: int) -> list[tuple[Integers, Flags]]:
         """For each extreme, the code of its value in each group at ``now``, and whether the group has one.
 
-        It is called whenever groups are emitted. It raises an error if an integer of the totals might have wrapped
-        around.
+        It is called whenever groups are emitted. Windows that do not check every sum of integers as they add it raise
+        an error here if one might have wrapped around.
         """
 
     def expire(self, now: int) -> None:

@@ -1,7 +1,7 @@
 """A range join in codes: the code of each carried row, and the range of codes that matches it in the other input.
 
-              low ──────── high          the bounds of an entry of one input
-    ─────────┴──────x──────┴────────     x: the value of an entry of the other, which matches
+             low           high
+    ──────────├──────x──────┤──────────     an entry with bounds, and the value x of an entry that it matches
 
 Values and bounds share one order, so their codes can be compared. Bounds match a range of values. A value x matches the
 bounds around it, but an index can be sorted by one end only. It is sorted by the low ends. No entry is longer than the

@@ -2,14 +2,19 @@
 
 An entry adds its payload times the sum of the payloads that match it. These lie in a range of codes, so their sum costs
 O(log n) for each group, however many they are. Where a value x must lie between two bounds, the sum is a difference:
-the entries that begin at or before x, minus those that end before it.
+the bands that begin at or before x, minus those that end before it.
 
-    low end ≤ x     ├───┤   ├──────┤ ├──x──┤  ├─x─┤          all four
-    high end < x    ├───┤   ├──────┤    x       x            the first two; the others hold x
+                              x
+    band 1     ├────┤         ┊               low end ≤ x    high end < x
+    band 2        ├────────┤  ┊               low end ≤ x    high end < x
+    band 3            ├───────┼───┤           low end ≤ x                      holds x
+    band 4                  ├─┼─────────┤     low end ≤ x                      holds x
 
-Level bands, which have one width, need no difference: those that hold x are a range by themselves.
+Level bands, which have one width, need no difference: those that hold x begin between x − width and x.
 
-    x − width ≤ low end ≤ x     ├─────┤   ├──x──┤            the second
+                   x − width  x
+    band 1    ├───────┤       ┊
+    band 2            ┊   ├───┼───┤           x − width ≤ low end ≤ x          holds x
 """
 
 from collections.abc import Iterator
