@@ -11,13 +11,13 @@ from joinfold.operators.packing.sample_statistics import SampleStatistics
 
 @dataclass(slots=True)
 class Header:
-    """How many rows came, their largest time, the cells that have a row (filtered or not), and rows without an entry.
+    """What every bucket learns of a batch of rows: ``rows`` of the stream, the largest time, the cells that have a row.
 
-    ``keyless_cells`` and ``keyless_counts`` have, by cell, the rows that pass the filters and that no entry counts:
-    those with a NULL in their key, ON TRIGGER also those before the beginning of a landmark and, where the stream is
-    joined with relations, all of them. ``timeless`` counts the rows that pass the filters and have no time.
-    ``counts_entries`` says that the other late rows are counted by their entries: it is false where the stream is
-    joined with relations. ``sample`` has the sample statistics of the batch, if it was sampled.
+    ``cells`` count whether filters remove the row or not. ``keyless_cells`` and ``keyless_counts`` have, by cell, the
+    rows that pass the filters and that no entry counts: those with a NULL in their key, ON TRIGGER also those before a
+    landmark begins and, where the stream is joined with relations, all rows. ``timeless`` counts the rows that pass the
+    filters and have no time. ``counts_entries`` is false where entries do not tell how many rows are late: with
+    relations, and ON ARRIVAL. ``sample`` has the sample statistics of the batch, if it was sampled.
     """
 
     rows: int

@@ -208,7 +208,7 @@ def _arrivals(
     rows: TimedRows,
     number: int,
 ) -> Iterator[Addressed]:
-    """For every bucket its stage_number rows as entries, and the arrivals of all rows."""
+    """For every bucket its own rows as entries, and the arrivals of all rows."""
     chosen, first = np.flatnonzero(rows.chosen), rows.is_first
     token = int.from_bytes(os.urandom(7), "little")
     batch = rows.batch.take(pa.array(chosen))

@@ -32,11 +32,12 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class SampleStatistics:
-    """Sample statistics of a stream: ``read`` rows of it, which are ``rows`` with a time, after relations are joined.
+    """Sample statistics of some rows of a stream: ``read`` rows of the stream, and ``rows`` rows of the frame.
 
-    ``passing`` of them pass the filters. Of the first ``timed`` rows, ``disordered`` came after a row of a later time.
-    Of all ``entries``, the first ``looked`` were sketched. Their rows make ``compared`` ordered pairs of rows, of which
-    ``alike`` have keys in one bin. ``sketches`` uint8[3, registers] are of keys, of groups and of identities.
+    ``rows`` have a time, and are counted after relations are joined; ``passing`` of them pass the filters. Of the first
+    ``timed`` rows, ``disordered`` came after a row of a later time. Of all ``entries``, the first ``looked`` were
+    sketched. Their rows make ``compared`` ordered pairs of rows, of which ``alike`` have keys in one bin. ``sketches``
+    uint8[3, registers] are of keys, of groups and of identities.
     """
 
     read: int

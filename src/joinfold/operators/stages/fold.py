@@ -54,7 +54,7 @@ class Fold(LiveBucket):
     def cells_held(self) -> int:
         """How many cells have entries; the current rows of a view count as one cell."""
         views = [intake for intake in self.intakes.values() if isinstance(intake, ViewIntake)]
-        return sum(len(intake.cells) for intake in self.intakes.values()) + sum(bool(own.current) for own in views)
+        return sum(len(intake.cells) for intake in self.intakes.values()) + sum(bool(view.current) for view in views)
 
     # --- taking in --------------------------------------------------------------------------------------------------
 

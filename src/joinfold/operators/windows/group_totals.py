@@ -84,8 +84,8 @@ class GroupTotals:
         ids = groups.astype(np.int32)
         found: dict[int, Ids] = {}
         for ordinal, table in zip(reversed(self.grouped[1:]), reversed(self.pairs), strict=True):
-            before, own = table.pairs()
-            found[ordinal], ids = own[ids], before[ids]
+            earlier, last = table.pairs()
+            found[ordinal], ids = last[ids], earlier[ids]
         return {self.grouped[0]: ids, **dict(reversed(found.items()))} if self.grouped else {}
 
     def emit(self, instant: int, heads: list[tuple[Integers, Flags]], always: bool) -> None:

@@ -171,8 +171,8 @@ class Members:
     def _add(self, slots: Integers, payload: Payload, sign: int) -> None:
         if not len(slots):
             return
-        own, (integers, reals, *_) = self.payload, payload
-        assert own.drift is not None
+        held_payload, (integers, reals, *_) = self.payload, payload
+        assert held_payload.drift is not None
         sizes = [np.abs(high) for high in reals[:, 0::2].T]
         if self.merged:  # entries that enter together may share a slot
             number, first = group_rows(slots[None, :])
@@ -180,26 +180,26 @@ class Members:
             reals = summed_reals(number, len(first), reals)
             sizes = [np.bincount(number, size, len(first)) for size in sizes]
             slots = slots[first]
-        own.ints[slots] += sign * integers
+        held_payload.ints[slots] += sign * integers
         for hi in range(0, reals.shape[1], 2):
-            held = (own.reals[slots, hi], own.reals[slots, hi + 1])
+            held = (held_payload.reals[slots, hi], held_payload.reals[slots, hi + 1])
             size = sizes[hi // 2]
             with np.errstate(all="ignore"):
-                own.reals[slots, hi], own.reals[slots, hi + 1] = dd.add(
+                held_payload.reals[slots, hi], held_payload.reals[slots, hi + 1] = dd.add(
                     held, (sign * reals[:, hi], sign * reals[:, hi + 1])
                 )
-                own.drift[slots, hi] += sign * size
-                own.drift[slots, hi + 1] += np.abs(own.drift[slots, hi]) + size
+                held_payload.drift[slots, hi] += sign * size
+                held_payload.drift[slots, hi + 1] += np.abs(held_payload.drift[slots, hi]) + size
 
     def _raise(self, slots: Integers, payload: Payload) -> None:
         """Raises the extremes of slots to those of the entries. All entries of such a slot leave together."""
-        own, lowest = self.payload, np.iinfo(np.int64).min
+        held_payload, lowest = self.payload, np.iinfo(np.int64).min
         for extreme in range(payload.codes.shape[1]):
             has = payload.has[:, extreme]
             there, found = slots[has], payload.codes[has, extreme]
-            own.codes[there[~own.has[there, extreme]], extreme] = lowest
-            np.maximum.at(own.codes[:, extreme], there, found)
-            own.has[there, extreme] = True
+            held_payload.codes[there[~held_payload.has[there, extreme]], extreme] = lowest
+            np.maximum.at(held_payload.codes[:, extreme], there, found)
+            held_payload.has[there, extreme] = True
 
     def _identities(self, entries: Entries, leaves: Integers) -> Integers:
         """The id of each entry's keys, group and carried values, with ``by_leave`` also of its leaving time."""

@@ -51,8 +51,8 @@ def multiplied(
     begun = products[:, [ordinal, *(other for other, _, _ in slots)]]
     distinct, columns = np.unique(begun, axis=0, return_inverse=True)
     integers = np.empty((len(rows), len(distinct)), np.int64)
-    for number, (own, *factors) in enumerate(distinct.tolist()):
-        column = entries.payload.ints[rows, own]
+    for number, (delta_column, *factors) in enumerate(distinct.tolist()):
+        column = entries.payload.ints[rows, delta_column]
         size = np.abs(column.astype(np.float64))
         for factor, (_, ints, positions) in zip(factors, slots, strict=True):
             found = ints[positions, factor]

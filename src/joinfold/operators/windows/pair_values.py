@@ -66,7 +66,7 @@ def pair_values(body: Body, totals: GroupTotals, sides: Sequence[Side]) -> PairV
 def _integer_products(body: Body, totals: GroupTotals, sides: Sequence[Side]) -> Integers:
     found = np.empty((len(sides[0]), len(totals.products)), np.int64)
     for number, product in enumerate(totals.products):
-        factors = [side.payload.ints[:, own] for side, own in zip(sides, product, strict=True)]
+        factors = [side.payload.ints[:, column] for side, column in zip(sides, product, strict=True)]
         if product[-1] == 0:  # the pair counts 1
             factors = factors[: len(body.inputs)]
         if len(found) * math.prod(map(_largest, factors)) >= WHOLE:
@@ -92,14 +92,14 @@ def _real_products(body: Body, totals: GroupTotals, sides: Sequence[Side]) -> tu
         for side, size, ref in zip(sides, sizes, refs, strict=True):
             if ref.is_integer:
                 factor = dd.from_int64(side.payload.ints[:, ref.index])
-                own = own_turnover = np.abs(factor[0])
+                factor_weight = factor_turnover = np.abs(factor[0])
             else:
                 hi = 2 * ref.index
                 factor = (side.payload.reals[:, hi], side.payload.reals[:, hi + 1])
-                own, own_turnover = np.abs(size[:, hi]), size[:, hi + 1]
+                factor_weight, factor_turnover = np.abs(size[:, hi]), size[:, hi + 1]
             with np.errstate(all="ignore"):
                 product = dd.multiply(product, factor)
-                weight, turnover = weight * own, turnover * own_turnover
+                weight, turnover = weight * factor_weight, turnover * factor_turnover
         found[:, 2 * number], found[:, 2 * number + 1] = product
         if number in totals.nonzero:
             drift[:, 2 * number], drift[:, 2 * number + 1] = weight, turnover

@@ -170,11 +170,11 @@ class SummedWindows:
 
     def _sides(self, ordinal: int, delta: Delta, found: RangeSums) -> list[Side]:
         """What is multiplied: the entries, the sums that match them, and the pair, which is one row."""
-        own = _side(delta.group[found.delta], delta.payload.take(found.delta))
+        delta_side = _side(delta.group[found.delta], delta.payload.take(found.delta))
         drift = np.repeat(found.weights, 2, axis=1)
         nothing = Payload.zeros(len(found.group), 0, 0, 0)
         other = _side(found.group, nothing._replace(ints=found.ints, reals=found.dds, drift=drift))
-        return [*([own, other] if ordinal == 0 else [other, own]), _repeated(self.pair, len(found.delta))]
+        return [*([delta_side, other] if ordinal == 0 else [other, delta_side]), _repeated(self.pair, len(found.delta))]
 
     def _matching(self, other: int, delta: Delta) -> Iterator[tuple[int, RangeSums]]:
         """The sums of the other input that match the entries, each with its sign."""
