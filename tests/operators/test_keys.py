@@ -176,7 +176,7 @@ def test_a_bucket_does_not_remember_keys_for_ever(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("emit", ["", "EMIT ON ARRIVAL"])
 def test_a_bucket_that_is_made_anew_all_the_time_answers_the_same(emit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("joinfold.operators.windows.fused.Fused.has_drifted", True)
+    monkeypatch.setattr("joinfold.operators.windows.fused.FusedWindows.has_drifted", True)
     monkeypatch.setattr("joinfold.operators.windows.live.Live.is_outgrown", lambda live, *held: True)
     window = "[9 MICROSECOND]" if emit else "[9 MICROSECOND SLIDE 2 MICROSECOND]"
     text = (
