@@ -113,7 +113,8 @@ def test_columns_come_in_whatever_arrow_has_for_their_type() -> None:
         ({"v": [1]}, "the rows of stream 'a' lack its column 'ts'\nHint: they have: v."),
         (
             {"ts": [1], "v": ["x"]},
-            "column 'v' of stream 'a' is string, and not all of its values convert to BIGINT\nHint: cast it to BIGINT before you give the rows.",
+            "column 'v' of stream 'a' is string, and not all of its values convert to BIGINT\n"
+            "Hint: cast it to BIGINT before you give the rows.",
         ),
     ],
 )

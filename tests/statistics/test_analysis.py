@@ -181,7 +181,7 @@ def test_streams_are_cut_at_one_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.rows == 1_000 + 100
     assert found.notes == (
         "only rows before row 1,001 of stream 'a' were read",
-        "the rows span 1.0 s and a window holds 1.0 s, so for much of the time it was not full",
+        "the rows span 1.0 s and a window holds 1.0 s, so it was not full for much of the time",
     )
 
 

@@ -181,7 +181,7 @@ def _view_tree(plan: PhysicalPlan, body: Body) -> Tree:
 
 
 def _method_trees(plan: PhysicalPlan) -> list[Tree]:
-    """The methods of sums and extremes. IC cannot subtract from extremes, so beside it they have their own method."""
+    """The methods of sums and of extremes, which have their own: what leaves cannot be subtracted from an extreme."""
     query, body, method, last = plan.query, plan.body, plan.choice.method, plan.pipeline.last
     if isinstance(last, Concatenate):
         return []

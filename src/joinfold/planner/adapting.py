@@ -60,8 +60,7 @@ class Following:
     ) -> Comparison:
         """Whether another choice is cheaper by the margin; ``compared`` has the statistics of the last comparison.
 
-        Compares again only when the statistics have changed. Never changes the choice while the selectivity is not
-        measured.
+        Compares again only if the statistics have changed. Keeps the choice as long as the selectivity is not measured.
         """
         if measured.selectivity is None or not isinstance(stage, JoiningStage):
             return Comparison(compared)

@@ -26,15 +26,15 @@ BY_FAR = 2.0
 ALIKE = 0.95
 
 
-def decide(plan: PlannedQuery, asked: PlannedQuery, context: Context) -> Decision:
-    """The decision among one stage of all inputs and chains; ``asked`` is the forced plan, or else the usual one."""
+def decide(plan: PlannedQuery, requested: PlannedQuery, context: Context) -> Decision:
+    """The decision among one stage of all inputs and chains; ``requested`` is the forced plan, else the usual one."""
     assert context.statistics is not None
     setting = Setting.of(plan, context.statistics, context.weights, os.cpu_count() or 1)
-    usual = _alternative(setting, asked)
+    usual = _alternative(setting, requested)
     others = [
         other
         for other in _alternatives(plan, setting)
-        if (other.plan.choices, other.plan.root) != (asked.choices, asked.root)
+        if (other.plan.choices, other.plan.root) != (requested.choices, requested.root)
     ]
     ranked = sorted((usual, *others), key=lambda other: other.estimate.cpu)
     if context.roots is not None and not context.wanted.forces:

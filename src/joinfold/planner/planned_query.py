@@ -16,9 +16,9 @@ Keys = Sequence[tuple[Expression, ...]]
 
 @dataclass(frozen=True, slots=True)
 class PlannedQuery(PhysicalPlan):
-    """A plan with its decision, None if nothing was estimated.
+    """A physical plan with the decision for it.
 
-    ``following`` is None if a running query keeps its plan.
+    ``decision`` is None if nothing was estimated, ``following`` if a running query keeps its plan.
     """
 
     decision: Decision | None = None
@@ -40,7 +40,7 @@ def with_stages(
 
 
 def crosses_buckets(query: LogicalQuery, keys: Keys, body: Body) -> bool:
-    """Whether a group can have rows in several buckets: unless GROUP BY has every key that rows are distributed by."""
+    """Whether a group can be in several buckets. It cannot if GROUP BY has every key that rows are distributed by."""
     grouped, classes = set(query.groups), body.bucket_classes
     return not classes or not all(grouped & set(keys[number]) for number in classes)
 

@@ -23,7 +23,7 @@ from joinfold.physical.stage import Body, JoiningStage, StatefulStage, is_plain
 from joinfold.planner.cost.estimating import Setting, fold_cost
 from joinfold.planner.cost.windows import Flow
 
-FEW = 3  # up to so many inputs every set of early inputs is tried
+FEW = 3  # up to so many inputs the search is exhaustive
 Cost = Callable[[FoldChoice], float]
 
 

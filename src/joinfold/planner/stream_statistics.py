@@ -18,8 +18,8 @@ class StreamStatistics:
 
     - ``rate``: rows per second of the stream's own time, before filters.
     - ``passes``: the share of rows that pass the filters.
-    - ``entries``: how many different combinations of keys, groups and carried values there are. None if unknown; then
-      keys × groups.
+    - ``entries``: how many different combinations of keys, groups and carried values there are. None if unknown: then
+      `cost.windows` takes keys × groups, or no limit if other values are carried.
     - ``skew``: how many rows share the key of an average row, relative to evenly distributed keys. 1 for even keys,
       ``keys`` if all rows have the same key.
     - ``disorder``: the share of rows that come after a row of a later time.

@@ -94,7 +94,7 @@ CALLS = ("instant", "blob taken in", "call of sets", "call of sums", "call of a 
 
 
 def pack_amounts(columns: int, known: StreamStatistics, entries_per_second: float, crossed: bool) -> Amounts:
-    """What PACK does for a stream whose frame has ``columns``. ``crossed``: rows cross from Spark into Python."""
+    """What PACK does for a stream with ``columns`` in its frame. ``crossed``: rows cross from Spark into Python."""
     amounts = Amounts()
     if crossed:
         amounts["row crossed into Python"] = known.rate
@@ -164,11 +164,11 @@ class FoldAmounts:
         for ordinal, flow in enumerate(self.flows):
             moved, other = _moved(flow), self.flows[1 - ordinal]
             own = orders if ordinal == join.bound_input else 1
-            asked = orders if ordinal == join.value_input else 1
+            probed = orders if ordinal == join.value_input else 1
             self.amounts["call of sums"] += flow.calls_per_second * (2 if flow.leaves else 1)
             self.amounts["level of sums moved"] += moved * own * _levels(flow.merged)
             groups = max(1.0, min(other.groups, other.merged / other.keys))  # per key; each has its own tree
-            self.amounts["level of sums asked"] += moved * asked * groups * _levels(other.merged / other.keys / groups)
+            self.amounts["level of sums asked"] += moved * probed * groups * _levels(other.merged / other.keys / groups)
 
     # --- combinations that are found one by one -----------------------------------------------------------------
 
@@ -298,11 +298,11 @@ class FoldAmounts:
 
     def _equal_class(self, ordinal: int, other: int) -> float:
         """The share for two windows and one key class."""
-        (keys, skew), (their_keys, their_skew) = (
+        (keys, skew), (other_keys, other_skew) = (
             (pow(flow.keys, 1 / classes), pow(flow.skew, 1 / classes))
             for flow, classes in ((self.flows[own], len(self.body.inputs[own].classes)) for own in (ordinal, other))
         )
-        return min(sqrt(skew * their_skew) / max(keys, their_keys), 1.0)
+        return min(sqrt(skew * other_skew) / max(keys, other_keys), 1.0)
 
 
 def _moved(flow: Flow) -> float:

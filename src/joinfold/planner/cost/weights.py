@@ -65,7 +65,7 @@ def shipped_weights() -> Weights:
 
 
 def _read(path: Path) -> Weights | None:
-    """The prices in a file; None if it cannot be read or has other operations than this version of joinfold."""
+    """The prices in a file; None if it cannot be read, has impossible prices, or is for other operations than ours."""
     try:
         seconds = json.loads(path.read_text())
     except (OSError, ValueError):

@@ -52,7 +52,7 @@ class InputColumns:
         return _once(self._groups, self._column(expression))
 
     def carry(self, expression: Expression) -> str:
-        """Adds a column that entries carry because something reads it of every combination; returns its name."""
+        """Adds a column that entries carry because combinations are computed from it; returns its name."""
         if expression.type.is_nested:
             what = f"no engine runs joins that read a column of type {expression.type} yet"
             raise QueryError(what, hint="select the fields that you need in the DataFrame that you register.")

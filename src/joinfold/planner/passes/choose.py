@@ -14,9 +14,9 @@ from joinfold.planner.planned_query import PlannedQuery
 
 def choose(plan: PlannedQuery, context: Context) -> PlannedQuery:
     """The forced or usual plan without statistics; with statistics, the plan that `decide` takes."""
-    asked = as_asked(plan, context.wanted)
+    requested = as_asked(plan, context.wanted)
     if context.statistics is None:
-        return asked
-    decision = decide(plan, asked, context)
+        return requested
+    decision = decide(plan, requested, context)
     chosen = decision.chosen.plan
     return replace(plan, pipeline=chosen.pipeline, choices=chosen.choices, root=chosen.root, decision=decision)

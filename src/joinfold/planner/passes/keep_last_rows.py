@@ -1,4 +1,4 @@
-"""Puts a stage before the join that keeps the last rows of each key. The join reads its view instead of the stream.
+"""Adds a stage that keeps the last rows of each key. The join reads the view of this stage instead of the stream.
 
     a [PARTITION BY floor ROWS 3]      a ──▶ LastRowsPerKey by floor ──▶ view ──▶ join by location
 

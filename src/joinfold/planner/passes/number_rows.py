@@ -1,4 +1,4 @@
-"""Puts a stage before all others that numbers rows, for windows that count rows.
+"""Adds a first stage that numbers rows, for windows that count rows.
 
     [ROWS 100 SLIDE 10]     one bucket gets the order of the stream; every bucket gets the row boundaries
 
