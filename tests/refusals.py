@@ -118,7 +118,7 @@ REFUSALS = (
     ),
     # --- by the planner: queries that no engine runs
     Refusal(
-        "no engine runs the last rows of each key EMIT ON ARRIVAL yet$",
+        "no engine runs PARTITION BY windows with EMIT ON ARRIVAL yet$",
         WINDOWS,
         "`[PARTITION BY k ROWS n]` with EMIT ON ARRIVAL is refused by the engine",
         lambda asked: (
@@ -127,19 +127,19 @@ REFUSALS = (
     ),
     # --- by the planner: plans that cannot be
     Refusal(
-        "IC cannot take back a MIN or MAX$",
+        "IC cannot maintain a MIN or MAX$",
         METHOD_NAMES,
         "IC cannot be forced on MIN and MAX",
         lambda asked: asked.forced.method == "ic" and asked.has_extremes,
     ),
     Refusal(
-        "(TC|PC) must know when rows leave, and windows that count rows do not$",
+        "(TC|PC) must know when rows leave, and windows that count rows cannot tell$",
         METHOD_NAMES,
         "TC and PC cannot be forced where windows count rows",
         lambda asked: asked.forced.method in ("tc", "pc") and asked.counts_rows,
     ),
     Refusal(
-        "where windows count rows, a MIN or MAX is counted row by row, and nothing is early$",
+        "where windows count rows, MIN and MAX need every row, so nothing can be aggregated early$",
         METHOD_NAMES,
         "MIN and MAX cannot be aggregated early there",
         lambda asked: bool(asked.forced.early) and asked.counts_rows and asked.has_extremes,
@@ -155,7 +155,7 @@ REFUSALS = (
         ),
     ),
     Refusal(
-        "hash finds equal keys only, and '.*' is looked for without one$",
+        "hash finds equal keys only, and '.*' is probed without a key$",
         METHOD_NAMES,
         "A hash cannot be forced on an input that is looked for without an equality",
         lambda asked: (
@@ -164,7 +164,7 @@ REFUSALS = (
         ),
     ),
     Refusal(
-        "the plan speaks of '.*', which is a relation$",
+        "the plan names '.*', which is a relation$",
         METHOD_NAMES,
         "Nothing can be forced on a relation",
         lambda asked: (

@@ -68,7 +68,7 @@ def test_explain_shows_how_a_query_runs(run: Run) -> None:
     assert result == (0, session.sql(QUERY).explain("physical") + "\n", "")
     refused = run("explain", REFUSED, STREAM, "--stage=physical")
     assert (refused.status, refused.output) == (2, "")
-    assert refused.error.startswith("QueryError: no engine runs the last rows of each key EMIT ON ARRIVAL yet\n")
+    assert refused.error.startswith("QueryError: no engine runs PARTITION BY windows with EMIT ON ARRIVAL yet\n")
 
 
 def test_explain_shows_costs(run: Run, tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_explain_measures(run: Run, tmp_path: Path) -> None:
     parquet.write_table(table, tmp_path / "parts" / "2.parquet", use_deprecated_int96_timestamps=True)
     printed = run("explain", QUERY, f"--stream=A={tmp_path / 'a.parquet'}", "--analyze")
     assert (printed.status, printed.error) == (0, "")
-    title = "Costs for a second of stream: 3,000 rows of 3,000 s of stream, in one process without Spark\n"
+    title = "Costs per second of stream: 3,000 rows of 3,000 s of stream, in one process without Spark\n"
     assert printed.output.startswith(title) and "  CPU of FOLD  " in printed.output
     folder = run("explain", QUERY, f"--stream=A={tmp_path / 'parts'}", "--analyze", "--json")
     facts = json.loads(folder.output)

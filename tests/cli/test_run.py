@@ -43,7 +43,7 @@ MISTAKES: Mistakes = {
     ),
     "a query that no engine runs, before Spark starts": (
         ["run", "SELECT COUNT(*) AS n FROM A [PARTITION BY value ROWS 5] EMIT ON ARRIVAL", "--stream=A=rate:1"],
-        "QueryError: no engine runs the last rows of each key EMIT ON ARRIVAL yet\n",
+        "QueryError: no engine runs PARTITION BY windows with EMIT ON ARRIVAL yet\n",
     ),
 }
 

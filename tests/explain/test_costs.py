@@ -76,7 +76,7 @@ def test_without_a_decision_there_is_the_tree_alone(session: jf.Session) -> None
 
 def test_few_of_many_plans_are_shown_and_the_chosen_one_among_them(plan: PlannedQuery) -> None:
     many = decided(plan, others=15)
-    assert "  and 4 more, up to " in cost_text(many)
+    assert "  and 4 more, with up to " in cost_text(many)
     for chosen_at in (0, 5, 11, 12, 15):
         decision = decision_of(decided(plan, others=15, chosen_at=chosen_at))
         shown = shown_alternatives(decision)
@@ -93,7 +93,7 @@ def test_a_chosen_plan_that_is_no_alternative_is_shown(plan: PlannedQuery) -> No
 
 def test_it_is_said_when_nothing_is_known(plan: PlannedQuery) -> None:
     assert "Nothing is known" not in cost_text(plan)
-    assert "Nothing is known of the streams" in cost_text(decided(plan, streams=(StreamStatistics(),)))
+    assert "Nothing is known about the streams" in cost_text(decided(plan, streams=(StreamStatistics(),)))
 
 
 class Elements(HTMLParser):
@@ -197,18 +197,18 @@ def test_what_can_be_done_needs_no_warning() -> None:
 def test_a_stream_that_is_too_fast() -> None:
     (warning,) = decision_warnings(estimate(PACK=1.5, FOLD=3.5), 4, 8e9)
     assert warning == (
-        "the query cannot keep up with its streams: a second of them takes 5.0 s of CPU, 1.2 × what 4 cores give; 70 % "
-        "of it is FOLD: a larger slide, fewer groups or fewer keys make it less; else give it more cores"
+        "the query cannot keep up with its streams: one second of stream takes 5.0 s of CPU, 1.2 × what 4 cores give. "
+        "70 % of it is FOLD. A larger slide, fewer groups or fewer keys reduce it. Otherwise use more cores."
     )
     for kind in STAGES:
         (warning,) = decision_warnings(estimate(**{kind: 2.0, "FOLD" if kind == "PACK" else "PACK": 0.5}), 1, 1e10)
-        assert f"what 1 core gives; 80 % of it is {kind}: " in warning
+        assert f"what 1 core gives. 80 % of it is {kind}. " in warning
 
 
 def test_windows_that_are_too_large() -> None:
     fast, large = decision_warnings(estimate(PACK=2, FOLD=3), 4, 7e9)
     assert fast.startswith("the query cannot keep up")
     assert large == (
-        "the windows do not fit into memory: they take 8.0 GB and there are 7.0 GB; shorter windows, fewer keys and "
-        "groups or filters make it less"
+        "the windows do not fit into memory: they need 8.0 GB, and the machine has 7.0 GB. Shorter windows, filters, "
+        "fewer keys or fewer groups reduce it."
     )

@@ -11,7 +11,7 @@ from joinfold.runtime.handle import Progress, StreamProgress
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 A = StreamProgress("a", 1000, 500.0, "2025-01-01 00:00:20", 1)
 B = StreamProgress("b", 3000, 1500.0, "2025-01-01 00:00:09", 0)
-STEP = Progress(4, (A, B), "2025-01-01 00:00:09", 1, 12, 40, 2048, "'b' has come no further than 2025", NOON)
+STEP = Progress(4, (A, B), "2025-01-01 00:00:09", 1, 12, 40, 2048, "'b' has only reached 2025", NOON)
 
 
 def test_micro_batches_are_counted_once() -> None:
@@ -49,7 +49,7 @@ def test_what_was_measured_is_one_line() -> None:
 def test_silence_is_explained_after_a_while() -> None:
     assert silence_line(STEP, NOON + timedelta(seconds=1)) is None
     assert silence_line(STEP, NOON + timedelta(seconds=75)) == (
-        "no answer for 75 s, since 12:00:00 UTC: 'b' has come no further than 2025"
+        "no answer for 75 s, since 12:00:00 UTC: 'b' has only reached 2025"
     )
 
 
