@@ -237,7 +237,7 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     "neither a file nor a schema": (
         ["explain", QUERY, "--stream=A=nothing.parquet"],
         "UsageError: 'nothing.parquet' is neither a file nor a schema\n"
-        "Hint: a schema is written 'location STRING, ts TIMESTAMP'.\n",
+        "Hint: write a schema as 'location STRING, ts TIMESTAMP'.\n",
     ),
     "unknown type": (
         ["explain", QUERY, "--table=A=a FOO"],
@@ -246,11 +246,11 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     ),
     "time of a stream that is not there": (
         ["explain", QUERY, STREAM, "--time=B=ts"],
-        "UsageError: --time names 'B', which is not a stream\nHint: give it with --stream.\n",
+        "UsageError: --time names 'B', but there is no such stream\nHint: add it with --stream.\n",
     ),
     "time that is no column": (
         ["explain", QUERY, STREAM, "--time=A=tss"],
-        "UsageError: stream 'A' has no column 'tss' to take its time from\n"
+        "UsageError: stream 'A' has no column 'tss' for its event time\n"
         "Hint: did you mean 'ts'? It has: location, ts, celsius.\n",
     ),
     "unknown stage": (
@@ -275,16 +275,16 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     ),
     "nothing to measure": (
         ["explain", QUERY, STREAM, "--analyze"],
-        "UsageError: --analyze runs the query, and 'A' is given by its schema alone\n"
+        "UsageError: --analyze runs the query, but 'A' has only a schema and no rows\n"
         "Hint: give a Parquet file or folder: A=PATH.\n",
     ),
     "unknown sink": (
         ["run", QUERY, "--stream=A=rate:1", "--sink=kafka"],
-        "UsageError: unknown sink 'kafka'\nHint: one of: console, parquet, memory.\n",
+        "UsageError: unknown sink 'kafka'\nHint: the sinks are: console, parquet, memory.\n",
     ),
     "a sink without its folder": (
         ["run", QUERY, "--stream=A=rate:1", "--sink=parquet"],
-        "UsageError: --output is the folder of --sink parquet\nHint: give both or neither.\n",
+        "UsageError: --sink parquet and its folder --output belong together\nHint: give both or neither.\n",
     ),
     "a stream that is nowhere": (
         ["run", QUERY, "--stream=A=nowhere"],
@@ -297,7 +297,7 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     ),
     "delay of a stream that is not there": (
         ["run", QUERY, "--stream=A=rate:1", "--delay=B=1 second"],
-        "UsageError: --delay names 'B', which is not a stream\nHint: give it with --stream.\n",
+        "UsageError: --delay names 'B', but there is no such stream\nHint: add it with --stream.\n",
     ),
     "two triggers": (
         ["run", QUERY, "--stream=A=rate:1", "--once", "--trigger=5 seconds"],
@@ -338,7 +338,7 @@ def test_files_that_are_not_what_they_should_be(run: Run, tmp_path: Path) -> Non
     assert run("explain", "-", stdin=b"\xff") == (2, "", "UsageError: the query '-' is not text in UTF-8\n")
     error = f"UsageError: cannot read the columns of '{binary}': it is not a Parquet file\n"
     assert run("explain", QUERY, f"--stream=A={binary}") == (2, "", error)
-    error = f"UsageError: the folder '{tmp_path}' has no Parquet file\n"
+    error = f"UsageError: the folder '{tmp_path}' contains no Parquet file\n"
     assert run("explain", QUERY, f"--stream=A={tmp_path}") == (2, "", error)
 
 
@@ -375,6 +375,6 @@ def test_the_installed_command() -> None:
     wrong = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert wrong.stderr == (
-        "QueryError: unknown stream 'B'\n  SELECT COUNT(*) FROM B [10 MINUTE]\n                       ^\n"
+        "QueryError: unknown stream or relation 'B'\n  SELECT COUNT(*) FROM B [10 MINUTE]\n                       ^\n"
         "Hint: the session has: A.\n"
     )

@@ -55,5 +55,6 @@ def _data_type(column: str, type_: pa.DataType) -> DataType:
     if pa.types.is_nested(type_):
         return DataType(f"{type(type_).__name__}<{type_}>")
     if type_ not in _NAMES:
-        raise UsageError(f"column '{column}' has the type {type_}, which has no counterpart in Spark", "cast it first.")
+        what = f"column '{column}' has the Arrow type {type_}, which Spark does not have"
+        raise UsageError(what, "cast the column to another type.")
     return DataType(_NAMES[type_])

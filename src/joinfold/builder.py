@@ -71,7 +71,7 @@ class Builder(Query):
         else:
             window = Sliding(duration_us(size), duration_us(slide), None if start is None else timestamp_us(start))
         if start is not None and not isinstance(window, Sliding):
-            raise UsageError("start shifts the moves of a window, and this one has no slide in time")
+            raise UsageError("start needs a window with a slide in time", "give slide, such as slide='1 minute'.")
         return self._with_input(window=window)
 
     def tumble(self, size: str, start: str | None = None) -> Self:
@@ -82,7 +82,9 @@ class Builder(Query):
         """The last rows by number; with ``partition_by`` the last of each key."""
         by = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
         if by and slide != 1:
-            raise UsageError("a window with partition_by moves at every row", "leave slide out.")
+            raise UsageError(
+                "a window with partition_by cannot have a slide", "it moves at every row. Leave out slide."
+            )
         return self._with_input(window=PartitionedRows(by, size) if by else Rows(size, slide))
 
     def unbounded(self, since: str | None = None) -> Self:
@@ -92,8 +94,8 @@ class Builder(Query):
     def join(self, other: "Builder", on: str | tuple[str, ...] | list[str]) -> Self:
         """Another input, connected by columns that both have, or by conditions."""
         if replace(other._parsed, inputs=(), where=()) != ParsedQuery((), ()):
-            hint = "group, aggregate and choose columns after the join."
-            raise UsageError("join takes inputs with windows and conditions, not a query that groups or selects", hint)
+            hint = "call group_by, agg and select after join."
+            raise UsageError("join takes inputs with windows and conditions, not a query with other clauses", hint)
         where = [*self._parsed.where, *other._parsed.where]
         for part in (on,) if isinstance(on, str) else on:
             where.append(read_expression(self._equality(part, other) if part.isidentifier() else part))
@@ -130,12 +132,12 @@ class Builder(Query):
     def emit(self, on: str | None = None, every: str | None = None) -> Self:
         """When to answer: on 'slide', 'arrival' or 'trigger', or every so often."""
         if (on is None) == (every is None):
-            raise UsageError("emit takes either on or every", "emit('arrival') or emit(every='5 seconds').")
+            raise UsageError("emit takes either on or every", "write emit('arrival') or emit(every='5 seconds').")
         if on is not None:
             return self._with(emit=_EMITS[_choice("emit", on, _EMITS)])
         period_us = duration_us(every or "")
         if period_us == 0:
-            raise UsageError(f"an emit period must be positive, not '{every}'")
+            raise UsageError(f"the emit period must be positive, not '{every}'")
         return self._with(emit=Every(period_us))
 
     def changes(self) -> Self:
@@ -151,7 +153,7 @@ class Builder(Query):
         rule = _SYNCS[_choice("sync", on, _SYNCS)]
         if mod is not None:
             if not isinstance(rule, OnWindowId) or mod <= 0:
-                raise UsageError("mod is a positive number that goes with sync('window id')")
+                raise UsageError("mod must be a positive number and needs sync('window id')")
             rule = OnWindowId(mod)
         return self._with(sync=rule)
 
@@ -159,7 +161,7 @@ class Builder(Query):
         """Planner options, as in OPTION (…)."""
         for name, value in options.items():
             if not isinstance(value, bool | int | float | str) or (isinstance(value, float) and not isfinite(value)):
-                raise UsageError(f"option '{name}' cannot be {value!r}", "give a text, a number, True or False.")
+                raise UsageError(f"option '{name}' cannot be {value!r}", "give a string, a number, True or False.")
         lower = {name.lower(): value for name, value in options.items()}
         return self._with(options=tuple({**dict(self._parsed.options), **lower}.items()))
 
@@ -170,7 +172,7 @@ class Builder(Query):
 
     def _with_input(self, **changes: object) -> Self:
         if len(self._parsed.inputs) != 1:
-            raise UsageError("windows and aliases are given to an input before it is joined")
+            raise UsageError("the window or alias of an input must be set before the join")
         return self._with(inputs=(replace(self._parsed.inputs[0], **changes),))  # type: ignore[arg-type]
 
     def _equality(self, column: str, other: "Builder") -> str:
@@ -185,7 +187,7 @@ class Builder(Query):
                 return identifier_text(entry.alias or entry.name.rsplit(".", 1)[-1])
         raise QueryError(
             f"cannot join on '{column}': {self._inputs_text()} has no such column",
-            hint="give a condition: on='a.x = b.y'.",
+            hint="give a condition, such as on='a.x = b.y'.",
         )
 
     def _inputs_text(self) -> str:
@@ -198,5 +200,5 @@ def _named(measure: Measure | str, name: str) -> Fragment:
 
 def _choice(what: str, word: str, choices: Mapping[str, object]) -> str:
     if word not in choices:
-        raise UsageError(f"unknown {what} rule '{word}'", f"one of: {', '.join(choices)}.")
+        raise UsageError(f"unknown {what} rule '{word}'", f"the rules are: {', '.join(choices)}.")
     return word

@@ -110,7 +110,7 @@ class Query:
         warnings = [*self.warnings, *(self.plan_warnings if stage == "cost" else ())] if warn else []
         if format == "html":
             if stage != "cost":
-                raise UsageError(f"there is no page for the stage '{stage}'", "leave the stage out, or the format.")
+                raise UsageError(f"the stage '{stage}' has no HTML page", "leave out the stage or the format.")
             return cost_page(self.plan, self.to_sql(), warnings)
         shown = {
             "cost": lambda: cost_text(self.plan),
@@ -130,7 +130,7 @@ class Query:
         """The answers over bounded inputs, run to the end."""
         frame = self.to_df()
         if frame.isStreaming:
-            raise UsageError("collect runs bounded inputs to the end, and this query reads a stream", "use start.")
+            raise UsageError("collect needs bounded inputs, but this query reads a streaming DataFrame", "use start.")
         return frame.toArrow()
 
     def run_in_process(
@@ -187,7 +187,9 @@ class Query:
         if not self.logical.streams or not any(
             self._data.frame(i.source.name).isStreaming for i in self.logical.inputs
         ):
-            raise UsageError("start runs streams, and all inputs of this query are bounded", "use collect.")
+            raise UsageError(
+                "start needs a streaming DataFrame, but all inputs of this query are bounded", "use collect."
+            )
         plan = self._plan_for(checkpoint)
         frame = partial(self._frame, plan)
         return start(plan, frame, self._data.spark, sink, checkpoint, trigger, partitions, name, options)

@@ -84,7 +84,7 @@ class Session:
     def __getitem__(self, name: str) -> Builder:
         """The builder's way to a registered stream or relation."""
         if not find_name(name, self._catalog):
-            raise UnknownNameError(f"stream '{name}'", name, self._catalog, None, owner="The session")
+            raise UnknownNameError(f"stream or relation '{name}'", name, self._catalog, None, owner="The session")
         return Builder.of(name, dict(self._catalog), self)
 
     def frame(self, name: str) -> "DataFrame":
@@ -99,9 +99,9 @@ class Session:
         if isinstance(data, pa.Table | pa.RecordBatch):
             return data
         is_schema = isinstance(data, Schema | pa.Schema | str)
-        how = "by its schema alone" if is_schema else f"as a {type(data).__name__} of Spark"
-        hint = f"register a pyarrow Table, or give run_in_process(data={{'{name}': …}}) one."
-        raise UsageError(f"'{name}' is registered {how}, and only Arrow tables run in process", hint)
+        how = "as a schema without rows" if is_schema else f"as a Spark {type(data).__name__}"
+        hint = f"register a pyarrow Table, or pass one: run_in_process(data={{'{name}': …}})."
+        raise UsageError(f"'{name}' is registered {how}, but running in process needs an Arrow table", hint)
 
     def sample(self, name: str, is_free: bool) -> pa.Table | pa.RecordBatch | None:
         """Rows of a bounded stream or relation; of a DataFrame the first, at the price of a job, unless ``is_free``."""
@@ -120,10 +120,10 @@ class Session:
 
     def _register(self, source: Source, data: Any, declared: Declared = NOTHING) -> None:
         if not all(part.strip() for part in source.name.split(".")):
-            raise UsageError(f"'{source.name}' is not a name for a stream or relation")
+            raise UsageError(f"'{source.name}' is not a valid name for a stream or relation")
         for column, count in Counter(source.schema.names).items():
             if count > 1:
-                raise UsageError(f"'{source.name}' has {count} columns '{column}'", "give each its own name.")
+                raise UsageError(f"'{source.name}' has {count} columns '{column}'", "give each column its own name.")
         self._catalog[source.name] = source
         self._data[source.name] = data
         self._declared[source.name] = declared
@@ -155,9 +155,9 @@ def _time_column(name: str, schema: Schema, time: str) -> str:
         near = suggestion(time, schema.names)
         hint = f"did you mean '{near}'? It has" if near else "it has"
         hint += f": {', '.join(schema.names)}."
-        raise UsageError(f"stream '{name}' has no column '{time}' to take its time from", hint)
+        raise UsageError(f"stream '{name}' has no column '{time}' for its event time", hint)
     type_ = schema.type_of(found[0])
     if type_ not in (TIMESTAMP, TIMESTAMP_NTZ) and not type_.is_integer:
-        hint = "cast it in the DataFrame; an integer column is a clock of its own."
-        raise UsageError(f"the time column '{found[0]}' of stream '{name}' is {type_}, not TIMESTAMP", hint)
+        hint = "cast the column in the DataFrame. An integer column counts microseconds."
+        raise UsageError(f"the time column '{found[0]}' of stream '{name}' is {type_}, not TIMESTAMP or integer", hint)
     return found[0]

@@ -38,7 +38,7 @@ def duration_us(text: str) -> int:
     pairs = zip(words[::2], words[1::2], strict=True)
     total_us = sum(_whole_number(number, text) * _unit_us(unit, text) for number, unit in pairs)
     if total_us > LONGEST_US:
-        raise UsageError(f"the duration '{text}' is longer than the calendar, which ends with the year 9999")
+        raise UsageError(f"the duration '{text}' is longer than the years 1 to 9999")
     return total_us
 
 
@@ -72,7 +72,7 @@ def timestamp_text(us: int) -> str:
 def check_timestamp(us: int) -> int:
     """The instant itself, refused when UTC has no date for it."""
     if not _FIRST_US <= us <= _LAST_US:
-        raise UsageError(f"the instant {us} µs from 1970 is outside the years 1 to 9999 of UTC")
+        raise UsageError(f"the time {us} µs since 1970 is outside the years 1 to 9999 in UTC")
     return us
 
 
@@ -81,8 +81,8 @@ def _whole_number(number: str, text: str) -> int:
         # Twenty digits are too long in every unit, and int() gives up beyond 4300.
         return int(number.lstrip("0")[:20] or "0")
     if re.fullmatch(r"-\d+(\.\d+)?", number, flags=re.ASCII):
-        raise UsageError(f"a duration cannot be negative, as '{text}' is")
-    hint = "write whole numbers and units, such as '1 hour 30 minutes' for one hour and a half."
+        raise UsageError(f"a duration cannot be negative, but '{text}' is")
+    hint = "write whole numbers and units, such as '1 hour 30 minutes' for one and a half hours."
     raise UsageError(f"'{number}' in the duration '{text}' is not a whole number", hint=hint)
 
 
@@ -92,7 +92,8 @@ def _unit_us(word: str, text: str) -> int:
     if singular in UNITS_US:
         return UNITS_US[singular]
     if singular in _CALENDAR_UNITS:
-        raise UsageError(f"a {singular} has no fixed length, in '{text}'", hint="count in days or weeks.")
+        raise UsageError(f"'{text}': a {singular} has no fixed length", hint="use days or weeks.")
     near = suggestion(singular, UNITS_US)
-    hint = (f"did you mean {near}? " if near else "") + f"Units: {', '.join(UNITS_US)}."
+    units = f"units are: {', '.join(UNITS_US)}."
+    hint = f"did you mean {near}? The {units}" if near else f"the {units}"
     raise UsageError(f"unknown unit '{word}' in the duration '{text}'", hint)

@@ -264,7 +264,7 @@ def _check(part: str, value: int, shown: str) -> None:
     if value <= 0:
         raise UsageError(f"a window's {part} must be positive, not {shown}")
     if value > LONGEST_US:
-        raise UsageError(f"a window's {part} cannot be as large as {shown}")
+        raise UsageError(f"a window's {part} is too large: {shown}")
 
 
 # Window ids (Du). Sub-windows are numbered CN = 1, 2, … and windows wid = 0, 1, …; a window has n = panes

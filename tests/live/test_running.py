@@ -167,7 +167,7 @@ def test_ctrl_c_stops_and_a_second_start_goes_on(run: Run, spark: Any, building:
     os.killpg(first.pid, signal.SIGINT)  # as a terminal does: to the process and its children
     output, error = first.communicate(timeout=60)
     assert (first.returncode, "Traceback" in error) == (0, False)
-    assert error.splitlines()[-1] == "stopped; start again with the same --checkpoint to go on"
+    assert error.splitlines()[-1] == "stopped; start again with the same --checkpoint to continue"
     for name, table in rows.items():
         parquet.write_table(table.slice(5000), tmp_path / name / "2.parquet")
     second = run(*arguments, "--once")

@@ -85,7 +85,7 @@ def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         generate("synthetic", rows=10, seed=1, directory=tmp_path)
     assert str(caught.value) == (
-        f"folder '{tmp_path}' is not empty\nHint: choose a new folder, or empty this one first"
+        f"folder '{tmp_path}' is not empty\nHint: choose a new folder, or empty this one first."
     )
     with pytest.raises(UsageError, match="is a file, not a folder"):
         generate("synthetic", rows=10, seed=1, directory=tmp_path / "notes.txt")

@@ -94,7 +94,7 @@ def _exact_array(values: Array, present: Flags | None, type_: DataType, wide: bo
         return _decimal_array(values, present, pa.decimal128(MAX_PRECISION, scale), 2)
     if largest < 10**WIDEST_PRECISION:
         return _decimal_array(values, present, pa.decimal256(WIDEST_PRECISION, scale), 4)
-    raise EvaluationError(f"a value on its way into an aggregate has more than {WIDEST_PRECISION} digits")
+    raise EvaluationError(f"an argument of an aggregate has more than {WIDEST_PRECISION} digits")
 
 
 def _decimal_array(values: Array, present: Flags | None, type_: pa.DataType, words: int) -> pa.Array:

@@ -33,9 +33,9 @@ def like_pattern(pattern: str) -> re.Pattern[str]:
         if char == "\\":
             escaped = next(rest, None)
             if escaped is None:
-                raise EvaluationError(f"the pattern '{pattern}' ends with an escape")
+                raise EvaluationError(f"the LIKE pattern '{pattern}' ends with a single backslash")
             if escaped not in "%_\\":
-                raise EvaluationError(f"'\\{escaped}' in the pattern '{pattern}' escapes nothing")
+                raise EvaluationError(f"'\\{escaped}' in the LIKE pattern '{pattern}' is not a valid escape")
             parts.append(re.escape(escaped))
         else:
             parts.append({"%": ".*", "_": "."}.get(char) or re.escape(char))

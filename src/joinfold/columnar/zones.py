@@ -101,4 +101,4 @@ def require_calendar(times: Array, present: Flags | None, unit_us: int) -> Rows:
 
 
 def _outside(us: int) -> EvaluationError:
-    return EvaluationError(f"the instant {us} µs from 1970 is outside the years 1 to 9999")
+    return EvaluationError(f"the time {us} µs since 1970 is outside the years 1 to 9999")

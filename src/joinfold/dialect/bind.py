@@ -48,7 +48,7 @@ def bind(parsed: ParsedQuery, catalog: Mapping[str, Source]) -> LogicalQuery:
     try:
         return _bound(parsed, catalog)
     except RecursionError as error:
-        raise QueryError("an expression of the query is nested too deeply") from error
+        raise QueryError("an expression in the query is nested too deeply") from error
 
 
 def _bound(parsed: ParsedQuery, catalog: Mapping[str, Source]) -> LogicalQuery:
@@ -105,7 +105,8 @@ def _bind_inputs(parsed: tuple[ParsedInput, ...], catalog: Mapping[str, Source])
     for entry in parsed:
         found = find_name(entry.name, catalog)
         if not found:
-            raise UnknownNameError(f"stream '{entry.name}'", entry.name, catalog, entry.span, owner="The session")
+            what = f"stream or relation '{entry.name}'"
+            raise UnknownNameError(what, entry.name, catalog, entry.span, owner="The session")
         source = catalog[found[0]]
         alias = entry.alias or default_alias(entry.name)
         if any(input_.alias.lower() == alias.lower() for input_ in inputs):
@@ -115,8 +116,8 @@ def _bind_inputs(parsed: tuple[ParsedInput, ...], catalog: Mapping[str, Source])
             hint = f"write {entry.name} [10 MINUTE SLIDE 1 MINUTE], [10 MINUTE], [ROWS 100] or [UNBOUNDED]."
             raise QueryError(f"stream '{source.name}' needs a window", entry.span, hint)
         if not source.is_stream and entry.window is not None:
-            hint = "a relation is the same at every instant; register it with session.stream to give it time."
-            raise QueryError(f"relation '{source.name}' takes no window", entry.window_span, hint)
+            hint = "leave out the window, or register it as a stream with session.stream."
+            raise QueryError(f"relation '{source.name}' cannot have a window", entry.window_span, hint)
         inputs.append(_with_partition_columns(Input(alias, source, entry.window), entry))
     return tuple(inputs)
 
@@ -163,8 +164,8 @@ def _bind_groups(
                 raise QueryError(f"SELECT has no column {group.value}", fragment.span, hint)
             group = selected[group.value - 1][1]
         if contains_aggregate(group):
-            hint = "a group is made of columns; conditions on aggregates go to HAVING."
-            raise QueryError("an aggregate cannot stand in GROUP BY", fragment.span, hint)
+            hint = "group by columns, and put conditions on aggregates in HAVING."
+            raise QueryError("an aggregate is not allowed in GROUP BY", fragment.span, hint)
         if group not in groups:
             groups.append(group)
     return tuple(groups)

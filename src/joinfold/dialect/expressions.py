@@ -211,7 +211,7 @@ class ExpressionBinder:
     def _interval(self, node: exp.Expr) -> Expression:
         amount, unit = node.this, node.args.get("unit")
         if not isinstance(amount, exp.Literal) or not isinstance(unit, exp.Var):
-            self._fail("this interval cannot be read", node, "write INTERVAL 5 SECONDS or INTERVAL '5' SECOND.")
+            self._fail("this is not a valid interval", node, "write INTERVAL 5 SECONDS or INTERVAL '5' SECOND.")
         return self._checked(node, interval_literal, amount.this, unit.name)
 
     def _cast(self, node: exp.Expr) -> Expression:
@@ -252,7 +252,7 @@ class ExpressionBinder:
             near = suggestion(name, known)
             whole = self.fragment.span_of(node)
             at = replace(whole, end=whole.start + len(str(node.this)))
-            hint = f"did you mean {near}?" if near else f"the language has: {', '.join(known)}."
+            hint = f"did you mean {near}?" if near else f"the functions are: {', '.join(known)}."
             raise QueryError(f"unknown function '{node.this}'", at, hint)
         if function == "date_trunc":
             self._check_truncation(node)
@@ -261,26 +261,26 @@ class ExpressionBinder:
     def _check_truncation(self, node: exp.Expr) -> None:
         unit = node.expressions[0] if node.expressions else node
         if not isinstance(unit, exp.Literal) or unit.this.upper() not in TRUNCATION_UNITS:
-            hint = f"one of: {', '.join(TRUNCATION_UNITS)}."
+            hint = f"the units are: {', '.join(TRUNCATION_UNITS)}."
             self._fail("DATE_TRUNC needs a unit of time in quotes", unit, hint)
 
     def _filtered(self, node: exp.Expr) -> Expression:
         name = str(node.this.this).lower() if isinstance(node.this, exp.Anonymous) else ""
         function = ALIASES.get(name, name)
         if function not in AGGREGATES:
-            self._fail("only an aggregate takes FILTER", node, "conditions on rows go to WHERE.")
+            self._fail("only an aggregate can have FILTER", node, "put conditions on rows in WHERE.")
         return self._aggregate(function, node.this, node.expression.this)
 
     def _aggregate(self, function: str, node: exp.Expr, condition: exp.Expr | None) -> Expression:
         if not self.aggregates:
-            hint = "conditions on aggregates go to HAVING." if self.clause == "WHERE" else None
-            self._fail(f"the aggregate {function.upper()} cannot stand in {self.clause}", node, hint)
+            hint = "put conditions on aggregates in HAVING." if self.clause == "WHERE" else None
+            self._fail(f"the aggregate {function.upper()} is not allowed in {self.clause}", node, hint)
         inner = ExpressionBinder(self.scope, self.fragment, f"an argument of {function.upper()}")
         arguments: tuple[Expression, ...] = ()
         entry = AGGREGATES[function]
         if not (entry.counts_rows and self._counts_combinations(node)):
             if any(isinstance(part, exp.Distinct) for part in node.expressions):
-                hint = "aggregate over a stream that Spark has deduplicated (dropDuplicatesWithinWatermark)."
+                hint = "remove duplicates in Spark before registering the stream (dropDuplicatesWithinWatermark)."
                 self._fail(f"{function.upper()}(DISTINCT …) is not supported", node, hint)
             arguments = tuple(inner.bind(part) for part in node.expressions)
         if entry.counts_rows and len(arguments) == 1 and _is_present_constant(arguments[0]):
@@ -315,7 +315,7 @@ class ExpressionBinder:
         self._fail("subqueries are not supported", node, NO_SUBQUERY)
 
     def _over(self, node: exp.Expr) -> NoReturn:
-        self._fail("OVER is not supported", node, "an aggregate's window stands in brackets behind its stream.")
+        self._fail("OVER is not supported", node, "write the window after the stream in FROM: stream [10 MINUTE].")
 
     def _star(self, node: exp.Expr) -> NoReturn:
         if unread(node):

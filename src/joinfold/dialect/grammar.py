@@ -38,9 +38,9 @@ REFUSED = {
     "DISTINCT": ("DISTINCT is not supported", "GROUP BY the columns instead: a group is one row."),
     "ORDER BY": (
         "ORDER BY is not supported",
-        "sort the result in Spark: answers at an instant have no order.",
+        "sort the result in Spark: the rows of an answer have no order.",
     ),
-    "LIMIT": ("LIMIT is not supported", "limit the result in Spark: answers at an instant have no order."),
+    "LIMIT": ("LIMIT is not supported", "limit the result in Spark: the rows of an answer have no order."),
     "JOIN": ("JOIN … ON is not supported", "list the inputs with commas and put the condition in WHERE."),
     "INNER": ("JOIN … ON is not supported", "list the inputs with commas and put the condition in WHERE."),
     "CROSS": ("cross joins are not supported", "list the inputs with commas and connect them in WHERE."),
@@ -48,8 +48,7 @@ REFUSED = {
         ("LEFT", "RIGHT", "FULL", "OUTER", "NATURAL", "SEMI", "ANTI"),
         (
             "outer, semi and natural joins are not supported",
-            "a window join answers for combinations that match: "
-            "list the inputs with commas and put the condition in WHERE.",
+            "only combinations that match are joined: list the inputs with commas and put the condition in WHERE.",
         ),
     ),
     "UNION": (
@@ -161,7 +160,7 @@ class _Statement:
             elif token.token_type in CLOSING:
                 at = span_of([token], self.text)
                 if not opened:
-                    raise QueryError(f"'{token.text}' closes nothing", at)
+                    raise QueryError(f"'{token.text}' has no opening bracket", at)
                 expected = OPENING[opened[-1].token_type]
                 if expected != token.text:
                     raise QueryError(f"'{opened[-1].text}' is closed by '{token.text}'", at, f"write '{expected}'.")
@@ -184,7 +183,7 @@ class _Statement:
         """The condition of a clause, if the clause is next."""
         found = self.expressions(clause) if self.accept(clause) else ()
         if len(found) > 1:
-            raise QueryError(f"{clause} takes one condition", found[1].span, "join conditions with AND.")
+            raise QueryError(f"{clause} takes one condition", found[1].span, "combine conditions with AND.")
         return found
 
     def expression(self, clause: str) -> Fragment:
@@ -202,8 +201,8 @@ class _Statement:
             depth += (token.token_type in OPENING) - (token.token_type in CLOSING)
             self.at += 1
         if self.at == start:
-            own = self.word() in ("EMIT", "SNAPSHOT", "CHANGES", "SYNC", "OPTION")
-            hint = f"write `{self.here().text}` if it is the name of a column." if own else None
+            is_our_clause = self.word() in ("EMIT", "SNAPSHOT", "CHANGES", "SYNC", "OPTION")
+            hint = f"put the name of a column in backticks: `{self.here().text}`." if is_our_clause else None
             raise self.error(f"{clause} needs an expression here", hint)
         return parse_expression(self.tokens[start : self.at], self.text)
 
@@ -225,7 +224,7 @@ class _Statement:
             window = parse_window(self.tokens[opened + 1 : self.at - 1], window_span)
             second, second_span = self.alias()
             if alias is not None and second is not None:
-                hint = "give the alias before the window or after it."
+                hint = "write one alias, before the window or after it."
                 raise QueryError(f"this input has two aliases, '{alias}' and '{second}'", second_span, hint)
             alias, alias_span = alias or second, alias_span or second_span
         return ParsedInput(name, alias, window, span, alias_span, window_span)
@@ -266,8 +265,8 @@ class _Statement:
             field, reader = readers[clause]
             self.next()
             if field in found:
-                both = "SNAPSHOT and CHANGES exclude each other" if field == "changes" else f"{clause} is given twice"
-                raise QueryError(both, span_of([self.tokens[start]], self.text))
+                what = "only one SNAPSHOT or CHANGES is allowed" if field == "changes" else f"{clause} is given twice"
+                raise QueryError(what, span_of([self.tokens[start]], self.text))
             found[field] = reader()
             spans[field] = span_of(self.tokens[start : self.at], self.text)
         return replace(query, spans=tuple(spans.items()), **found)
@@ -280,7 +279,7 @@ class _Statement:
                 self.next()
             if self.at == start:
                 raise self.error("EMIT EVERY needs a duration", "write EMIT EVERY 5 SECONDS.")
-            return Every(read_duration(self.tokens[start : self.at], self.text, "an EMIT period"))
+            return Every(read_duration(self.tokens[start : self.at], self.text, "the EMIT period"))
         rules: dict[str, Emit] = {"SLIDE": OnSlide(), "ARRIVAL": OnArrival(), "TRIGGER": OnTrigger()}
         return rules[
             self.choice("EMIT", tuple(rules), "write EMIT ON SLIDE, ON ARRIVAL, ON TRIGGER or EVERY 5 SECONDS.")
@@ -335,4 +334,4 @@ class _Statement:
             return switches[self.next().text.upper()]
         if sign == 1 and (self.here().token_type == TokenType.STRING or self.word().isidentifier()):
             return self.next().text
-        raise self.error(f"option '{name}' needs a value", "give it a word, a number, a quoted text, on or off.")
+        raise self.error(f"option '{name}' needs a value", "write a word, a number, a quoted string, on or off.")

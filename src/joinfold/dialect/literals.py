@@ -68,7 +68,8 @@ def binary_literal(digits: str) -> Literal:
     try:
         return Literal(bytes.fromhex(digits), BINARY)
     except ValueError as error:
-        raise UsageError("a binary constant holds two hexadecimal digits a byte", "write X'1F00'.") from error
+        what = "a binary constant needs two hexadecimal digits for each byte"
+        raise UsageError(what, "write it as X'1F00'.") from error
 
 
 def interval_literal(amount: str, unit: str) -> Literal:

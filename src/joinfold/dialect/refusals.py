@@ -8,19 +8,19 @@ from joinfold.logical.functions import FUNCTIONS
 from joinfold.logical.sql import expression_text
 from joinfold.types import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType, castable, common_type
 
-NO_SUBQUERY = "register the inner query's result as a stream or relation of its own."
-NO_STAR = "COUNT(*) counts combinations; name the columns elsewhere."
+NO_SUBQUERY = "register the result of the inner query as a stream or relation."
+NO_STAR = "only COUNT takes *. Name a column instead."
 
 INSTEAD: dict[type[exp.Expr], str] = {
     exp.RegexpLike: "use LIKE, CONTAINS, STARTSWITH or ENDSWITH.",
     exp.ILike: "use LOWER(x) LIKE 'pattern'.",
-    exp.NullSafeEQ: "use =; a NULL key joins nothing.",
+    exp.NullSafeEQ: "use =. A NULL key joins nothing.",
     exp.Tuple: "compare column by column: a.x = b.x AND a.y = b.y.",
     exp.Bracket: "select the elements of arrays and maps before registering the stream.",
     exp.Dot: "select nested fields before registering the stream.",
     exp.IntDiv: "use FLOOR(x / y).",
-    exp.Any: "connect the cases with OR.",
-    exp.All: "connect the cases with AND.",
+    exp.Any: "write one comparison for each value and combine them with OR.",
+    exp.All: "write one comparison for each value and combine them with AND.",
 }
 
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=", "in")
@@ -52,7 +52,7 @@ def unread(node: exp.Expr) -> list[str]:
 def mismatch(function: str, arguments: tuple[Expression, ...]) -> tuple[str, str | None]:
     """Why a call has no type, and what to do about it."""
     types, entry = tuple(argument.type for argument in arguments), FUNCTIONS[function]
-    usage = f"it is used as {entry.usage}."
+    usage = f"use it as {entry.usage}."
     if function in COMPARISONS:
         strangers = [other for other in arguments[1:] if common_type(types[0], other.type) is None]
         if strangers:
@@ -69,7 +69,7 @@ def aggregate_mismatch(function: str, types: tuple[DataType, ...]) -> tuple[str,
     usage = f"{word}(*) or " if aggregate.counts_rows else ""
     usage += f"{word}({', '.join(aggregate.arguments)})"
     usage += f" with {noun}" if noun and len(types) in aggregate.arities else ""
-    return _undefined(function.upper(), types), f"it is used as {usage}."
+    return _undefined(function.upper(), types), f"use it as {usage}."
 
 
 def _undefined(word: str, types: tuple[DataType, ...]) -> str:

@@ -208,8 +208,8 @@ def _unread(text: str) -> QueryError:
     if closing is None:
         wrong = re.search(r"\bx(['\"])(?![0-9a-f]*\1).*?\1", text, flags=re.IGNORECASE | re.DOTALL)
         at = Span(text, *wrong.span()) if wrong else None
-        return QueryError("a binary constant holds hexadecimal digits", at, "write X'1F00'.")
+        return QueryError("a binary constant may contain hexadecimal digits only", at, "write it as X'1F00'.")
     at = Span(text, opened, opened + len(text[opened : opened + 12].split("\n")[0]))
     if closing == "*/":
-        return QueryError("a comment does not end", at, "close it with */.")
-    return QueryError("a string or quoted name does not end", at, "close the quote.")
+        return QueryError("a comment is not closed", at, "close it with */.")
+    return QueryError("a string or quoted name is not closed", at, "add the closing quote.")

@@ -41,7 +41,7 @@ def read_duration(tokens: Sequence[Token], text: str, what: str, units: tuple[st
         raise QueryError(f"{what} needs a unit", span, f"write {' or '.join(f'{words} {unit}' for unit in units)}.")
     for token in tokens[2::2]:  # 1 HOUR 30 MINUTES, and not 1 HOUR SLIDING 30 MINUTES
         if not _is_number(token):
-            hint = "a duration is numbers and units, such as 1 HOUR 30 MINUTE; in a window SLIDE or START may follow."
+            hint = "write numbers and units, such as 1 HOUR 30 MINUTE. In a window, SLIDE or START may follow."
             raise QueryError(f"unexpected '{token.text}'", span_of([token], text), hint)
     try:
         return duration_us(words)
@@ -63,14 +63,14 @@ class _WindowText:
     def read(self) -> Window:
         """The window, with START applied."""
         if not self.tokens:
-            raise QueryError("a window is empty", self.span, FORMS)
+            raise QueryError("this window is empty", self.span, FORMS)
         self._take_start()
         window = self._window()
         if self.start_us is None:
             return window
         if not isinstance(window, Sliding):
-            hint = "START shifts the moves of a window with a SLIDE in time."
-            raise QueryError("this window has no slide that START could shift", self.start_span, hint)
+            hint = "write [10 MINUTE SLIDE 1 MINUTE START TIMESTAMP '2025-01-01']."
+            raise QueryError("START needs a window with a slide in time", self.start_span, hint)
         return Sliding(window.size_us, window.slide_us, self.start_us)
 
     def _window(self) -> Window:
@@ -79,7 +79,7 @@ class _WindowText:
             case ["UNBOUNDED"] | ["WINDOW", "UNTIL", "NOW"]:
                 return Landmark()
             case ["UNBOUNDED", *_]:
-                hint = "an unbounded window holds all rows so far, and neither ends nor slides."
+                hint = "an unbounded window holds all rows so far. It has no size and no slide."
                 raise QueryError("nothing may follow UNBOUNDED", self._at(self.tokens[1:]), hint)
             case ["FROM", "TIMESTAMP", _]:
                 return Landmark(self._timestamp(self.tokens[2]))
@@ -90,8 +90,8 @@ class _WindowText:
             case ["TUMBLE", *_]:
                 size, slide = self._split(self.tokens[1:])
                 if slide is not None:
-                    hint = "it slides by its size; leave out TUMBLE or SLIDE."
-                    raise QueryError("TUMBLE takes no SLIDE", self._at(self.tokens[1 + len(size) :]), hint)
+                    hint = "a tumbling window slides by its size. Leave out TUMBLE or SLIDE."
+                    raise QueryError("TUMBLE cannot have a SLIDE", self._at(self.tokens[1 + len(size) :]), hint)
                 size_us = self._duration(size, "a window's size")
                 return Sliding(size_us, size_us)
             case ["ROWS", *_]:
@@ -101,7 +101,8 @@ class _WindowText:
             case [first, *_] if first == "-" or _is_number(self.tokens[0]):
                 return self._range(self.tokens)
             case _:
-                raise QueryError(f"'{self.tokens[0].text}' does not begin a window", self._at(self.tokens[:1]), FORMS)
+                what = f"a window cannot begin with '{self.tokens[0].text}'"
+                raise QueryError(what, self._at(self.tokens[:1]), FORMS)
 
     def _rows(self) -> Window:
         size, slide = self._split(self.tokens[1:])
@@ -109,8 +110,8 @@ class _WindowText:
         if slide is None:
             return Rows(count)
         if any(word not in ("ROW", "ROWS") for word in self._words(slide[2 if self._negative(slide) else 1 :])):
-            hint = "a window of rows slides by rows: SLIDE 10; a window in time may slide by either."
-            raise QueryError("the size is in rows and the slide in time", self._at(slide), hint)
+            hint = "a window of rows slides by rows, such as [ROWS 100 SLIDE 10]."
+            raise QueryError("the window's size is in rows, but its slide is in time", self._at(slide), hint)
         return Rows(count, self._count(slide, "a window's slide"))
 
     def _range(self, tokens: list[Token]) -> Window:
@@ -137,12 +138,12 @@ class _WindowText:
         ):
             at = self._at(self.tokens[1:split] or self.tokens)
             hint = "write [PARTITION BY k ROWS 5] or [PARTITION BY k, l ROWS 5]."
-            raise QueryError("PARTITION BY takes names of columns, separated by commas", at, hint)
+            raise QueryError("PARTITION BY takes column names, separated by commas", at, hint)
         size, slide = self._split(self.tokens[split + 1 :])
         if slide is not None:
-            hint = "it moves at every row; leave SLIDE out."
+            hint = "it moves at every row. Leave out SLIDE."
             at = self._at(self.tokens[split + 1 + len(size) :])
-            raise QueryError("a window with PARTITION BY takes no SLIDE", at, hint)
+            raise QueryError("a window with PARTITION BY cannot have a SLIDE", at, hint)
         return PartitionedRows(tuple(token.text for token in columns), self._count(size, "a window's size"))
 
     def _take_start(self) -> None:
@@ -180,14 +181,14 @@ class _WindowText:
         rest = self._words(tokens[tokens.index(number) + 1 :])
         at = self._at(tokens)
         if not (_is_number(number) and number.text.isdecimal()) or rest not in ([], ["ROW"], ["ROWS"]):
-            raise QueryError(f"{what} in rows is a whole number, not '{at.words}'", at, FORMS)
+            raise QueryError(f"{what} in rows must be a whole number, not '{at.words}'", at, FORMS)
         if self._negative(tokens) or int(number.text) == 0:
             raise QueryError(f"{what} must be positive, not '{at.words}'", at)
         return int(number.text)
 
     def _timestamp(self, token: Token) -> int:
         if token.token_type != TokenType.STRING:
-            raise QueryError("a timestamp is written in quotes", self._at([token]), "write TIMESTAMP '2025-01-01'.")
+            raise QueryError("a timestamp must be in quotes", self._at([token]), "write TIMESTAMP '2025-01-01'.")
         try:
             return timestamp_us(token.text)
         except UsageError as error:

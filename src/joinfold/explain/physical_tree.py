@@ -128,7 +128,9 @@ def _number_rows_tree(plan: PhysicalPlan, stage: NumberRows, number: int, note: 
     for stream in stage.streams:
         window = plan.timing.windows[stream]
         assert isinstance(window, Rows | RangeByRows)
-        trees.append(Tree(f"order of {plan.timing.names[stream]}: a row boundary every {_counted(window.block, 'row')}"))
+        trees.append(
+            Tree(f"order of {plan.timing.names[stream]}: a row boundary every {_counted(window.block, 'row')}")
+        )
     title = "NUMBER rows in the order of their stream; every bucket gets the row boundaries"
     return Tree(title + note("FOLD", number), tuple(trees))
 

@@ -16,7 +16,7 @@ def parquet_schema(path: str) -> Schema:
     if os.path.isdir(path):
         files = [file for file in visible_files(path) if file.suffix == ".parquet"]
         if not files:
-            raise UsageError(f"the folder '{path}' has no Parquet file")
+            raise UsageError(f"the folder '{path}' contains no Parquet file")
         path = str(files[0])
     try:
         file = parquet.ParquetFile(path)

@@ -112,5 +112,5 @@ def _summary(tally: Tally, alarms: Alarms, seconds: float) -> list[str]:
         f"{counted(tally.batches, 'micro-batch')}; {tally.late_rows:,} readings were late",
         f"{counted(alarms.raised, 'alarm')} raised, {alarms.cleared:,} cleared; the worst room had "
         f"{alarms.most_combinations:,} pairs at one instant",
-        f"no pair was built: {size_text(tally.last.state_bytes)} of state answer for all windows",
+        f"no pair was built: all windows together need {size_text(tally.last.state_bytes)} of state",
     ]

@@ -28,7 +28,7 @@ def register(
     """Registers streams and relations by their texts, and the times of streams; ``with_rows``: those of paths too."""
     for name in times:
         if name not in streams:
-            raise UsageError(f"--time names '{name}', which is not a stream", "give it with --stream.")
+            raise UsageError(f"--time names '{name}', but there is no such stream", "add it with --stream.")
     for name, text in streams.items():
         schema = named_schema(text)
         source = _rows(text, schema, MOST_ROWS + 1) if with_rows and os.path.exists(text) else schema
@@ -43,7 +43,7 @@ def refuse_schemas(texts: Iterable[tuple[str, str]]) -> None:
     for name, text in texts:
         if not os.path.exists(text):
             hint = f"give a Parquet file or folder: {name}=PATH."
-            raise UsageError(f"--analyze runs the query, and '{name}' is given by its schema alone", hint)
+            raise UsageError(f"--analyze runs the query, but '{name}' has only a schema and no rows", hint)
 
 
 def named_schema(text: str) -> Schema:
@@ -51,7 +51,7 @@ def named_schema(text: str) -> Schema:
     if os.path.exists(text):  # os.path takes texts of any length, Path refuses long ones
         return parquet_schema(text)
     if " " not in text:
-        hint = "a schema is written 'location STRING, ts TIMESTAMP'."
+        hint = "write a schema as 'location STRING, ts TIMESTAMP'."
         raise UsageError(f"'{text}' is neither a file nor a schema", hint)
     return schema_of(text)
 

@@ -80,14 +80,15 @@ def figures_line(tally: Tally) -> str | None:
     if tally.last is None:
         return None
     known = [text for stream in tally.last.streams if (text := _figures(stream))]
-    return f"measured of {'; '.join(known)}" if known else None
+    return f"measured in {'; '.join(known)}" if known else None
 
 
 def _figures(stream: StreamProgress) -> str | None:
     if stream.rate is None or stream.keys is None or stream.groups is None or stream.passes is None:
         return None
     counts = [counted(round(stream.keys), "key"), counted(round(stream.groups), "group")]
-    return f"{stream.alias}: {stream.rate:,.0f} rows/s of its time, {', '.join(counts)}, {stream.passes:.0%} pass"
+    rate, share = f"{stream.rate:,.0f} rows/s of event time", f"{stream.passes:.0%} of rows pass the filters"
+    return f"{stream.alias}: {', '.join([rate, *counts, share])}"
 
 
 def counted(number: int, noun: str) -> str:

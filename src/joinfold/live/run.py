@@ -52,14 +52,14 @@ class RunSettings:
 
     def __post_init__(self) -> None:
         if self.sink not in SINKS:
-            raise UsageError(f"unknown sink '{self.sink}'", f"one of: {', '.join(SINKS)}.")
+            raise UsageError(f"unknown sink '{self.sink}'", f"the sinks are: {', '.join(SINKS)}.")
         if (self.output is not None) != (self.sink == "parquet"):
-            raise UsageError("--output is the folder of --sink parquet", "give both or neither.")
+            raise UsageError("--sink parquet and its folder --output belong together", "give both or neither.")
         for option, named in (("--time", self.times), ("--delay", self.delays)):
             for name in named.keys() - self.streams.keys():
-                raise UsageError(f"{option} names '{name}', which is not a stream", "give it with --stream.")
+                raise UsageError(f"{option} names '{name}', but there is no such stream", "add it with --stream.")
         if self.trigger is not None and self.trigger != "available" and duration_us(self.trigger) == 0:
-            raise UsageError("the time between two micro-batches cannot be nothing", "leave --trigger out.")
+            raise UsageError("--trigger must be longer than 0", "leave out --trigger.")
 
 
 def run(settings: RunSettings, console: Console, print_line: Print) -> None:
@@ -85,8 +85,8 @@ def run(settings: RunSettings, console: Console, print_line: Print) -> None:
             if line is not None:
                 console.print(line, highlight=False, soft_wrap=True)
         if interrupts.asked:
-            go_on = "; start again with the same --checkpoint to go on" if settings.checkpoint else ""
-            console.print(f"stopped{go_on}", highlight=False)
+            how_to_continue = "; start again with the same --checkpoint to continue" if settings.checkpoint else ""
+            console.print(f"stopped{how_to_continue}", highlight=False)
 
 
 def _bound(
@@ -134,8 +134,8 @@ def _checkpoint(settings: RunSettings, console: Console) -> Iterator[str]:
         yield absolute(settings.checkpoint)
         return
     with tempfile.TemporaryDirectory(prefix="joinfold-checkpoint-", ignore_cleanup_errors=True) as directory:
-        said = "no --checkpoint: the state is kept in a temporary directory and removed at the end"
-        console.print(said, highlight=False, soft_wrap=True)
+        notice = "no --checkpoint: the state is kept in a temporary directory and removed at the end"
+        console.print(notice, highlight=False, soft_wrap=True)
         yield directory
 
 
@@ -143,7 +143,7 @@ def _require_output_of(checkpoint: str, output: str | None) -> None:
     """A folder with answers remembers the micro-batches it has; a new run, which counts anew, would be passed over."""
     fresh = not os.path.isdir(checkpoint) or not os.listdir(checkpoint)
     if output is not None and fresh and os.path.isdir(os.path.join(output, "_spark_metadata")):
-        hint = "give the --checkpoint of that run to go on with it, or another folder."
+        hint = "give the --checkpoint of that run to continue it, or choose another folder."
         raise UsageError(f"the folder '{output}' holds the answers of another run", hint)
 
 
@@ -158,7 +158,7 @@ def _spark_log() -> Iterator[str]:
         if not os.path.getsize(path):
             os.unlink(path)
             raise
-        raise RunError(error.message, error.hint or f"what Spark wrote is in '{path}'.") from error
+        raise RunError(error.message, error.hint or f"Spark's log is in '{path}'.") from error
     except BaseException:
         os.unlink(path)
         raise

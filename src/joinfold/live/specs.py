@@ -27,12 +27,13 @@ def named_stream(name: str, text: str, schema: Schema | None) -> NamedStream:
     match kind if colon else "":
         case "rate":
             if schema is not None:
-                raise UsageError(f"the columns of '{name}' are {RATE}", f"leave --schema {name} out.")
-            return RateStream(_whole_number(name, rest, "rows per second"))
+                what = f"stream '{name}': a rate stream always has the columns {RATE}"
+                raise UsageError(what, f"leave out --schema {name}.")
+            return RateStream(_whole_number(name, rest, "the number of rows per second"))
         case "socket":
             host, _, port = rest.rpartition(":")
             if not host:
-                raise UsageError(f"'{text}' of stream '{name}' names no server", "write it as socket:HOST:PORT.")
+                raise UsageError(f"stream '{name}': '{text}' names no server", "write it as socket:HOST:PORT.")
             return SocketStream(host, _whole_number(name, port, "the port"), schema)
         case "parquet" | "csv" | "json":
             return FileStream(kind, _data_path(f"stream '{name}'", name, kind, rest, schema), schema)
@@ -82,11 +83,11 @@ def _data_path(what: str, name: str, format_: str, path: str, schema: Schema | N
     if not os.path.exists(path):
         raise UsageError(f"{what}: there is no folder '{path}'")
     if schema is None and format_ != "parquet":
-        hint = f'give them: --schema "{name}=location STRING, ts TIMESTAMP".'
-        raise UsageError(f"{what}: {format_.upper()} files do not tell the types of their columns", hint)
+        hint = f'give the columns with --schema "{name}=location STRING, ts TIMESTAMP".'
+        raise UsageError(f"{what}: {format_.upper()} files do not contain the types of their columns", hint)
     if schema is None and not visible_files(path):
-        hint = f'give them, --schema "{name}=location STRING, ts TIMESTAMP", or put a file there first.'
-        raise UsageError(f"{what}: the folder '{path}' has no file to take its columns from", hint)
+        hint = f'give the columns with --schema "{name}=location STRING, ts TIMESTAMP", or put a file there first.'
+        raise UsageError(f"{what}: the folder '{path}' has no file to read the columns from", hint)
     return absolute(path)
 
 
@@ -94,12 +95,14 @@ def _format_of(what: str, path: str) -> str:
     endings = [suffix for file in visible_files(path) for suffix in reversed(file.suffixes)]
     found = [_ENDINGS[ending] for ending in endings if ending in _ENDINGS]
     if not found:
-        hint = f"say which: {', '.join(f'{format_}:{path}' for format_ in FORMATS)}."
-        raise UsageError(f"{what}: no file in '{path}' tells its format by its ending", hint)
+        hint = f"name the format: {', '.join(f'{format_}:{path}' for format_ in FORMATS)}."
+        raise UsageError(f"{what}: no file in '{path}' has an ending that shows its format", hint)
     return found[0]
 
 
 def _whole_number(name: str, text: str, what: str) -> int:
     if not text.isdecimal() or not int(text):
-        raise UsageError(f"stream '{name}': '{text}' is not a number: {what}", f"a stream is {_WAYS}.")
+        raise UsageError(
+            f"stream '{name}': {what} must be a positive whole number, not '{text}'", f"a stream is {_WAYS}."
+        )
     return int(text)

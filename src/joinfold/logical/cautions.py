@@ -13,13 +13,13 @@ def gaps(query: LogicalQuery) -> Iterator[str]:
     for input_ in query.streams:
         match input_.window:
             case Sliding(size_us=size, slide_us=slide) if slide > size:
-                told: Callable[[int], str] = str if input_.source.clock == BIGINT else duration_text
+                text_of: Callable[[int], str] = str if input_.source.clock == BIGINT else duration_text
             case Rows(size=size, slide=slide) if slide > size:
-                told = "{} ROWS".format
+                text_of = "{} ROWS".format
             case _:
                 continue
-        held, moved = told(size), told(slide)
-        yield f"the window of '{input_.alias}' holds {held} and slides by {moved}: rows fall between windows"
+        lengths = f"holds {text_of(size)} but slides by {text_of(slide)}"
+        yield f"the window of '{input_.alias}' {lengths}, so some rows are in no window"
 
 
 CAUTIONS: tuple[Callable[[LogicalQuery], Iterator[str]], ...] = (gaps,)

@@ -108,7 +108,7 @@ def _like(text: str, pattern: str) -> bool:
     for char in pattern:
         if escaped:
             if char not in "%_\\":
-                raise EvaluationError(f"'\\{char}' in the pattern '{pattern}' escapes nothing")
+                raise EvaluationError(f"'\\{char}' in the LIKE pattern '{pattern}' is not a valid escape")
             parts.append(re.escape(char))
             escaped = False
         elif char == "\\":
@@ -116,7 +116,7 @@ def _like(text: str, pattern: str) -> bool:
         else:
             parts.append({"%": ".*", "_": "."}.get(char, re.escape(char)))
     if escaped:
-        raise EvaluationError(f"the pattern '{pattern}' ends with an escape")
+        raise EvaluationError(f"the LIKE pattern '{pattern}' ends with a single backslash")
     return re.fullmatch("".join(parts), text, re.DOTALL) is not None
 
 

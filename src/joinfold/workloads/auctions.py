@@ -97,7 +97,7 @@ class AuctionParameters:
 
     def __post_init__(self) -> None:
         if self.names not in ("default", "tran"):
-            raise UsageError(f"unknown names {self.names!r}", "names is 'default' or 'tran'")
+            raise UsageError(f"unknown names {self.names!r}", "give 'default' or 'tran'.")
         require_positive("events_per_second", self.events_per_second)
         require_whole_number("hot_auction_ratio", self.hot_auction_ratio)
         require_whole_number("hot_bidder_ratio", self.hot_bidder_ratio)

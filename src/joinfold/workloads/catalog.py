@@ -164,8 +164,9 @@ def _find(name: str) -> Workload:
         return WORKLOADS[name]
     exists = [*WORKLOADS, *PRESETS]
     near = suggestion(name, exists)
-    has = f"There are: {', '.join(exists)}."
-    raise UsageError(f"unknown workload '{name}'", f"did you mean '{near}'? {has}" if near else has)
+    workloads = f"workloads are: {', '.join(exists)}."
+    hint = f"did you mean '{near}'? The {workloads}" if near else f"the {workloads}"
+    raise UsageError(f"unknown workload '{name}'", hint)
 
 
 def _require_known(parameter: str, workload: Workload) -> None:
@@ -173,18 +174,16 @@ def _require_known(parameter: str, workload: Workload) -> None:
     if parameter in exists:
         return
     near = suggestion(parameter, exists)
-    has = f"It has: {', '.join(exists)}."
-    raise UsageError(
-        f"workload '{workload.name}' has no parameter '{parameter}'",
-        f"did you mean '{near}'? {has}" if near else has,
-    )
+    parameters = f"has: {', '.join(exists)}."
+    hint = f"did you mean '{near}'? It {parameters}" if near else f"it {parameters}"
+    raise UsageError(f"workload '{workload.name}' has no parameter '{parameter}'", hint)
 
 
 def _length(workload: Workload, rows: int | None, parameters: Any) -> int:
     natural_rows = workload.natural_rows(parameters)
     if rows is None and natural_rows is None:
         how = "rows or seconds" if "seconds" in workload.parameter_names else "rows"
-        raise UsageError(f"workload '{workload.name}' needs a length", f"give {how}")
+        raise UsageError(f"workload '{workload.name}' needs a length", f"give {how}.")
     if rows is not None and natural_rows is not None:
         raise UsageError("give rows or seconds, not both")
     length = natural_rows if rows is None else rows

@@ -39,7 +39,7 @@ def require_not_negative(name: str, value: object) -> None:
 def require_share(name: str, value: object) -> None:
     """Refuse all but a number from 0 to 1."""
     if not 0 <= _number(name, value) <= 1:
-        raise UsageError(f"{name} must be between 0 and 1, not {value}", "a share of one half is written 0.5")
+        raise UsageError(f"{name} must be between 0 and 1, not {value}", "write one half as 0.5.")
 
 
 def require_disorder(share: object, depth_seconds: object) -> None:
@@ -52,7 +52,7 @@ def require_disorder(share: object, depth_seconds: object) -> None:
             given, missing = missing, given
         raise UsageError(
             f"{given} has no effect without {missing}",
-            f"give {missing} too: a share of the rows arrives up to that many seconds late",
+            f"give {missing} too: disorder_share of the rows arrive up to disorder_depth_seconds late.",
         )
 
 

@@ -63,7 +63,7 @@ class SensorParameters:
         require_whole_number("start_us", self.start_us, minimum=0)
         if not self.shortest_fire_minutes <= self.longest_fire_minutes <= self.fire_period_minutes:
             raise UsageError(
-                "a fire must fit: shortest_fire_minutes ≤ longest_fire_minutes ≤ fire_period_minutes, not "
+                "shortest_fire_minutes ≤ longest_fire_minutes ≤ fire_period_minutes must hold, but they are "
                 f"{self.shortest_fire_minutes}, {self.longest_fire_minutes}, {self.fire_period_minutes}"
             )
 

@@ -72,7 +72,7 @@ class SyntheticParameters:
             if len(self.rows_per_second) != self.streams:
                 raise UsageError(
                     f"rows_per_second has {len(self.rows_per_second)} numbers for {self.streams} streams",
-                    "give one number for all streams, or one for each",
+                    "give one number for all streams, or one for each.",
                 )
             for rate in self.rows_per_second:
                 require_positive("rows_per_second", rate)
@@ -83,9 +83,11 @@ class SyntheticParameters:
         for rate in self.bursts:
             require_not_negative("bursts", rate)
         if self.bursts and sum(self.bursts) == 0:
-            raise UsageError("bursts must hold a row in at least one second")
+            raise UsageError("bursts must be above 0 in at least one second")
         if self.bursts and self.rows_per_second is not None:
-            raise UsageError("give rows_per_second or bursts, not both", "bursts are the rows of each second")
+            raise UsageError(
+                "give rows_per_second or bursts, not both", "bursts has the number of rows in each second."
+            )
 
     def _check_keys(self) -> None:
         if self.keys is not None:
@@ -93,16 +95,16 @@ class SyntheticParameters:
         if self.selectivity is None:
             return
         if self.keys is not None:
-            raise UsageError("give keys or selectivity, not both", "selectivity is 1/keys")
+            raise UsageError("give keys or selectivity, not both", "selectivity is 1/keys.")
         require_share("selectivity", self.selectivity)
         require_positive("selectivity", self.selectivity)
         if self.zipf:
-            raise UsageError("selectivity is 1/keys only while the key is uniform", "with zipf, give keys")
+            raise UsageError("selectivity needs uniform keys, but zipf is given", "give keys instead of selectivity.")
         reached = 1 / round(1 / self.selectivity)
         if abs(reached - self.selectivity) > SELECTIVITY_TOLERANCE * self.selectivity:
             raise UsageError(
                 f"selectivity {self.selectivity} is not 1/keys for a whole number of keys",
-                f"the nearest is {reached:.4g}",
+                f"the nearest is {reached:.4g}.",
             )
 
     @property

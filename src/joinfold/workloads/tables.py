@@ -59,7 +59,7 @@ def write_streams(
         for stream in schemas:
             (directory / stream).mkdir(parents=True)
     except OSError as error:
-        raise UsageError(f"cannot write to '{directory}': {error.strerror}", "choose a new folder") from error
+        raise UsageError(f"cannot write to '{directory}': {error.strerror}", "choose a new folder.") from error
     writers = {stream: PartWriter(directory / stream, schemas[stream], rows_per_file) for stream in schemas}
     with ExitStack() as unfinished:
         for writer in writers.values():
@@ -75,9 +75,9 @@ def write_streams(
 def require_fresh(directory: Path) -> None:
     """Refuse a target that is a file, or a folder with something in it."""
     if directory.exists() and not directory.is_dir():
-        raise UsageError(f"'{directory}' is a file, not a folder", "choose a new folder")
+        raise UsageError(f"'{directory}' is a file, not a folder", "choose a new folder.")
     if directory.is_dir() and any(directory.iterdir()):
-        raise UsageError(f"folder '{directory}' is not empty", "choose a new folder, or empty this one first")
+        raise UsageError(f"folder '{directory}' is not empty", "choose a new folder, or empty this one first.")
 
 
 @dataclass(slots=True)
