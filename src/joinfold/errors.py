@@ -127,6 +127,14 @@ def suggestion(name: str, exists: Iterable[str]) -> str | None:
     return by_lower[near[0]] if near else None
 
 
+def keyword_hint(word: str, keywords: Iterable[str], hint: str | None = None) -> str | None:
+    """The hint; where ``word`` looks like a misspelling of one of the keywords, that keyword is suggested first."""
+    near = suggestion(word, keywords)
+    if near is None:
+        return hint
+    return f"did you mean {near}?" + (f" {hint[0].upper()}{hint[1:]}" if hint else "")
+
+
 def _display_width(text: str) -> int:
     return sum(
         0

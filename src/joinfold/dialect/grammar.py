@@ -15,7 +15,7 @@ from joinfold.dialect.refusals import NO_SUBQUERY
 from joinfold.dialect.syntax import ParsedInput, ParsedQuery
 from joinfold.dialect.tokens import CLOSING, OPENING, Fragment, parse_expression, span_of, tokenize
 from joinfold.dialect.windows import parse_window, read_duration
-from joinfold.errors import QueryError, Span
+from joinfold.errors import QueryError, Span, keyword_hint
 from joinfold.logical.expressions import Value
 from joinfold.logical.query import (
     Emit,
@@ -127,12 +127,14 @@ class _Statement:
         self.at += 1
         return True
 
-    def expect(self, word: str, where: str, hint: str | None = None) -> None:
-        """Reads the word or complains."""
+    def expect(self, word: str, where: str, hint: str | None = None, others: tuple[str, ...] = ()) -> None:
+        """Reads the word, or raises an error; the error also names ``others``, which the caller has tried before."""
         if self.word() in REFUSED:
             self.refuse()
         if not self.accept(word):
-            raise self.error(f"expected {word if word.isalpha() else repr(word)} {where}", hint)
+            words = (word, *others)
+            expected = " or ".join(part if part.isalpha() else repr(part) for part in words)
+            raise self.error(f"expected {expected} {where}", keyword_hint(self.word(), words, hint))
 
     def error(self, message: str, hint: str | None = None) -> QueryError:
         """An error at the next token, or behind the last one."""
@@ -261,7 +263,7 @@ class _Statement:
             if clause in REFUSED:
                 self.refuse()
             if clause not in readers:
-                raise self.error(f"unexpected '{self.here().text}'", ORDER)
+                raise self.error(f"unexpected '{self.here().text}'", keyword_hint(clause, readers, ORDER))
             field, reader = readers[clause]
             self.next()
             if field in found:
@@ -279,11 +281,11 @@ class _Statement:
                 self.next()
             if self.at == start:
                 raise self.error("EMIT EVERY needs a duration", "write EMIT EVERY 5 SECONDS.")
-            return Every(read_duration(self.tokens[start : self.at], self.text, "the EMIT period"))
+            following = ("SNAPSHOT", "CHANGES", "SYNC", "OPTION")
+            return Every(read_duration(self.tokens[start : self.at], self.text, "the EMIT period", following))
         rules: dict[str, Emit] = {"SLIDE": OnSlide(), "ARRIVAL": OnArrival(), "TRIGGER": OnTrigger()}
-        return rules[
-            self.choice("EMIT", tuple(rules), "write EMIT ON SLIDE, ON ARRIVAL, ON TRIGGER or EVERY 5 SECONDS.")
-        ]
+        hint = "write EMIT ON SLIDE, ON ARRIVAL, ON TRIGGER or EVERY 5 SECONDS."
+        return rules[self.choice("EMIT", tuple(rules), hint, others=("EVERY",))]
 
     def sync(self) -> Sync:
         """The rule after SYNC."""
@@ -298,13 +300,13 @@ class _Statement:
             raise self.error("MOD needs a positive whole number")
         return OnWindowId(int(self.next().text))
 
-    def choice(self, clause: str, rules: tuple[str, ...], hint: str) -> str:
-        """``ON rule``."""
-        self.expect("ON", f"after {clause}", hint)
+    def choice(self, clause: str, rules: tuple[str, ...], hint: str, others: tuple[str, ...] = ()) -> str:
+        """``ON rule``; ``others`` are words that could stand in the place of ON."""
+        self.expect("ON", f"after {clause}", hint, others)
         if self.ended():
             raise self.error(f"{clause} ON needs a rule", hint)
         if self.word() not in rules:
-            raise self.error(f"unknown {clause} rule '{self.here().text}'", hint)
+            raise self.error(f"unknown {clause} rule '{self.here().text}'", keyword_hint(self.word(), rules, hint))
         return self.next().text.upper()
 
     def options(self) -> tuple[tuple[str, Value], ...]:

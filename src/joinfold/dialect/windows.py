@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlglot.tokenizer_core import Token, TokenType
 
 from joinfold.dialect.tokens import span_of, tokenize
-from joinfold.errors import QueryError, Span, UsageError
+from joinfold.errors import QueryError, Span, UsageError, keyword_hint
 from joinfold.timetext import duration_us, timestamp_us
 from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
 
@@ -13,6 +13,7 @@ FORMS = (
     "write [10 MINUTE SLIDE 1 MINUTE], [TUMBLE 10 MINUTE], [10 MINUTE], [ROWS 100 SLIDE 10], "
     "[PARTITION BY k ROWS 5], [RANGE 5 MINUTE SLIDE 100 ROWS], [UNBOUNDED] or [FROM TIMESTAMP '2025-01-01']."
 )
+BEGINNINGS = ("RANGE", "WINDOW", "TUMBLE", "ROWS", "PARTITION BY", "UNBOUNDED", "FROM")
 
 
 def parse_window(tokens: Sequence[Token], span: Span) -> Window:
@@ -30,8 +31,13 @@ def partition_span(window: Span, column: str) -> Span:
     return Span(window.text, window.start + named.start, window.start + named.end + 1)
 
 
-def read_duration(tokens: Sequence[Token], text: str, what: str, units: tuple[str, ...] = ("SECOND",)) -> int:
-    """A positive duration such as ``10 SECONDS``; ``units`` are suggested where there is none."""
+def read_duration(
+    tokens: Sequence[Token], text: str, what: str, following: tuple[str, ...], units: tuple[str, ...] = ("SECOND",)
+) -> int:
+    """The microseconds of a positive duration such as ``10 SECONDS``.
+
+    Errors call the duration ``what``, suggest ``units`` where there is none, and name the keywords that may follow.
+    """
     span = span_of(tokens, text)
     negative = tokens[0].token_type == TokenType.DASH
     words = " ".join(token.text for token in tokens)
@@ -41,8 +47,10 @@ def read_duration(tokens: Sequence[Token], text: str, what: str, units: tuple[st
         raise QueryError(f"{what} needs a unit", span, f"write {' or '.join(f'{words} {unit}' for unit in units)}.")
     for token in tokens[2::2]:  # 1 HOUR 30 MINUTES, and not 1 HOUR SLIDING 30 MINUTES
         if not _is_number(token):
-            hint = "write numbers and units, such as 1 HOUR 30 MINUTE. In a window, SLIDE or START may follow."
-            raise QueryError(f"unexpected '{token.text}'", span_of([token], text), hint)
+            keywords = f"{', '.join(following[:-1])} or {following[-1]}"
+            hint = f"write a duration as numbers and units, such as 1 HOUR 30 MINUTE. {keywords} may follow it."
+            at = span_of([token], text)
+            raise QueryError(f"unexpected '{token.text}'", at, keyword_hint(token.text, following, hint))
     try:
         return duration_us(words)
     except UsageError as error:
@@ -102,7 +110,7 @@ class _WindowText:
                 return self._range(self.tokens)
             case _:
                 what = f"a window cannot begin with '{self.tokens[0].text}'"
-                raise QueryError(what, self._at(self.tokens[:1]), FORMS)
+                raise QueryError(what, self._at(self.tokens[:1]), keyword_hint(words[0], BEGINNINGS, FORMS))
 
     def _rows(self) -> Window:
         size, slide = self._split(self.tokens[1:])
@@ -172,7 +180,7 @@ class _WindowText:
     def _duration(self, tokens: list[Token], what: str, units: tuple[str, ...] = ("SECOND",)) -> int:
         if not tokens:
             raise QueryError(f"{what} is missing", self.span, FORMS)
-        return read_duration(tokens, self.span.text, what, units)
+        return read_duration(tokens, self.span.text, what, ("SLIDE", "START"), units)
 
     def _count(self, tokens: list[Token], what: str) -> int:
         if not tokens:
@@ -181,7 +189,8 @@ class _WindowText:
         rest = self._words(tokens[tokens.index(number) + 1 :])
         at = self._at(tokens)
         if not (_is_number(number) and number.text.isdecimal()) or rest not in ([], ["ROW"], ["ROWS"]):
-            raise QueryError(f"{what} in rows must be a whole number, not '{at.words}'", at, FORMS)
+            hint = keyword_hint(rest[0] if rest else "", ("SLIDE",), FORMS)
+            raise QueryError(f"{what} in rows must be a whole number, not '{at.words}'", at, hint)
         if self._negative(tokens) or int(number.text) == 0:
             raise QueryError(f"{what} must be positive, not '{at.words}'", at)
         return int(number.text)
