@@ -1,4 +1,4 @@
-"""Spark's types in Arrow, and back."""
+"""From Spark's types to Arrow's, and back."""
 
 import pyarrow as pa
 
@@ -29,7 +29,7 @@ _NAMES = {type_: name for name, type_ in _SCALARS.items()} | {
 
 
 def arrow_type(type_: DataType) -> pa.DataType:
-    """The Arrow type of a scalar type."""
+    """The Arrow type of a scalar Spark type."""
     return pa.decimal128(type_.precision, type_.scale) if type_.is_decimal else _SCALARS[type_.name]
 
 
@@ -39,7 +39,7 @@ def arrow_schema(schema: Schema) -> pa.Schema:
 
 
 def schema_from_arrow(schema: pa.Schema) -> Schema:
-    """The columns of an Arrow table."""
+    """The columns of an Arrow schema, with Spark's types."""
     return Schema(tuple(Field(field.name, _data_type(field.name, field.type)) for field in schema))
 
 

@@ -1,4 +1,4 @@
-"""`Session`: the streams and relations that queries can name, and the Spark that runs them."""
+"""`Session`: the streams and relations that queries can name, and the Spark session that runs them."""
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-SAMPLED_ROWS = 100_000  # of a DataFrame
+SAMPLED_ROWS = 100_000
+"""How many rows of a DataFrame are read for statistics."""
 
 
 class Session:
-    """Registers inputs and turns texts into queries.
+    """Registers inputs, and turns SQL text into queries over them.
 
-    ``Session(spark)`` works in a Spark that is there; ``Session()`` starts a local one when it is first needed.
-    An input is a Spark DataFrame, a pyarrow Table or Schema, or a schema as text (to bind and explain only).
+    ``Session(spark)`` uses an existing Spark session. ``Session()`` starts a local one when it is first needed.
+    An input is a Spark DataFrame, a pyarrow Table or Schema, or a schema as text. A schema is enough to bind and
+    explain a query, but not to run it.
     """
 
     def __init__(self, spark: "SparkSession | None" = None) -> None:
@@ -55,10 +57,10 @@ class Session:
         rate: float | None = None,
         keys: Keys | None = None,
     ) -> None:
-        """Registers a stream: ``time`` is its event-time column, ``delay`` how much later its rows may come.
+        """Registers a stream with its event-time column ``time``; its rows may be out of order by ``delay``.
 
-        What is known of it helps to choose a plan: ``rate``, its rows for a second of its time, and ``keys``, how many
-        different ones there are, or how many different values each column has.
+        ``rate`` and ``keys`` help to choose a plan. ``rate`` is the number of rows per second of event time. ``keys``
+        is the number of distinct join keys, or the number of distinct values of each column.
         """
         schema = schema_of(source)
         if time is not None:
@@ -67,22 +69,22 @@ class Session:
         self._register(Source(name, schema, True, time, duration_us(delay)), source, declared)
 
     def table(self, name: str, source: Any) -> None:
-        """Registers a relation: the same at every instant, joined without a window."""
+        """Registers a relation: a table that is the same at every instant and has no window."""
         self._register(Source(name, schema_of(source), False), source)
 
     def sql(self, text: str, plan: Plan | None = None) -> Query:
-        """Parses and binds a query; raises `QueryError` with the place of what is wrong.
+        """Parses and binds a query; raises `QueryError` with the place of a mistake.
 
-        ``plan`` forces how it runs, whatever OPTION says; raises `QueryError` where that cannot be.
+        ``plan`` forces how the query runs and overrides OPTION; raises `QueryError` if the query cannot run that way.
         """
         query = Query(parse(text), dict(self._catalog), self, plan)
-        query.logical  # noqa: B018 - binding now, so that a mistake shows here
+        query.logical  # noqa: B018 - binds now, so that a mistake is raised here
         if plan is not None:
-            query.plan  # noqa: B018 - the same for the plan
+            query.plan  # noqa: B018 - plans now, for the same reason
         return query
 
     def __getitem__(self, name: str) -> Builder:
-        """The builder's way to a registered stream or relation."""
+        """A builder that starts with a registered stream or relation."""
         if not find_name(name, self._catalog):
             raise UnknownNameError(f"stream or relation '{name}'", name, self._catalog, None, owner="The session")
         return Builder.of(name, dict(self._catalog), self)
@@ -94,7 +96,7 @@ class Session:
         return to_frame(self.spark, self._data[name], self._catalog[name])
 
     def rows(self, name: str) -> pa.Table | pa.RecordBatch:
-        """The Arrow table of a registered stream or relation; raises `UsageError` where it is something else."""
+        """The Arrow table of a registered stream or relation; raises `UsageError` if it is not an Arrow table."""
         data = self._data[name]
         if isinstance(data, pa.Table | pa.RecordBatch):
             return data
@@ -104,7 +106,10 @@ class Session:
         raise UsageError(f"'{name}' is registered {how}, but running in process needs an Arrow table", hint)
 
     def sample(self, name: str, is_free: bool) -> pa.Table | pa.RecordBatch | None:
-        """Rows of a bounded stream or relation; of a DataFrame the first, at the price of a job, unless ``is_free``."""
+        """Rows of a bounded stream or relation; None if there are none to read.
+
+        The first rows of a DataFrame cost a Spark job. With ``is_free`` they are not read.
+        """
         data = self._data[name]
         if isinstance(data, pa.Table | pa.RecordBatch):
             return data
@@ -115,7 +120,7 @@ class Session:
         return first_rows(data, SAMPLED_ROWS)
 
     def declared(self, name: str) -> Declared:
-        """What was said of a stream when it was registered."""
+        """The statistics that were declared when a stream was registered."""
         return self._declared[name]
 
     def _register(self, source: Source, data: Any, declared: Declared = NOTHING) -> None:
@@ -130,7 +135,7 @@ class Session:
 
 
 def schema_of(source: Any) -> Schema:
-    """The columns of whatever an input can be registered from."""
+    """The columns of an input, from anything that can be registered."""
     if isinstance(source, Schema):
         return source
     if isinstance(source, str):

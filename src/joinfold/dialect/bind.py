@@ -1,4 +1,4 @@
-"""Binding: from a parsed query and a catalog to a logical query, or the first thing that is wrong with it."""
+"""Binding: from a parsed query and a catalog to a logical query, or to an error for the first mistake."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -44,7 +44,7 @@ from joinfold.window import PartitionedRows
 
 
 def bind(parsed: ParsedQuery, catalog: Mapping[str, Source]) -> LogicalQuery:
-    """Resolves every name, types every expression, and checks that the query has a meaning."""
+    """Resolves every name, finds the type of every expression, and checks that the query has a meaning."""
     try:
         return _bound(parsed, catalog)
     except RecursionError as error:
@@ -123,7 +123,7 @@ def _bind_inputs(parsed: tuple[ParsedInput, ...], catalog: Mapping[str, Source])
 
 
 def _with_partition_columns(input_: Input, entry: ParsedInput) -> Input:
-    """PARTITION BY names columns of its own stream, spelled as the schema has them."""
+    """The input with the columns of PARTITION BY spelled as in the schema of its stream."""
     if not isinstance(input_.window, PartitionedRows):
         return input_
     names = input_.source.schema.names
@@ -150,7 +150,7 @@ def _bind_select(scope: Scope, fragment: Fragment) -> list[tuple[str, Expression
 def _bind_groups(
     scope: Scope, fragments: tuple[Fragment, ...], selected: list[tuple[str, Expression, Fragment]]
 ) -> tuple[Expression, ...]:
-    """GROUP BY: expressions over columns; an alias or a position of SELECT stands for what it names."""
+    """The expressions of GROUP BY; an alias or a position of SELECT is replaced by the expression it names."""
     for position, (name, expression, fragment) in enumerate(selected):
         selected[position] = (name or default_name(expression, position), expression, fragment)
     groups: list[Expression] = []
@@ -172,7 +172,7 @@ def _bind_groups(
 
 
 def _is_only_alias(scope: Scope, tree: exp.Expr) -> bool:
-    """In GROUP BY a column goes before an alias of the same name."""
+    """Whether a name in GROUP BY can only be an alias: no input has a column of this name."""
     return (
         isinstance(tree, exp.Column)
         and not tree.table
@@ -187,7 +187,7 @@ def _over_groups(
     fragments: tuple[Fragment, ...],
     expression: Expression,
 ) -> Expression:
-    """The expression over group and aggregate values; a column that is left belongs to no single row."""
+    """The expression in terms of group and aggregate values; raises `QueryError` if a plain column is left."""
 
     def value(node: Expression) -> Expression | None:
         if isinstance(node, Aggregate):
@@ -197,7 +197,7 @@ def _over_groups(
         return within_chain(node) if isinstance(node, Call) and node.function in CHAINED_OPERATORS.values() else None
 
     def within_chain(chain: Call) -> Expression | None:
-        """x || y || z where x || y is grouped: a chain is one call, so the group is a stretch of its arguments."""
+        """For x || y || z with x || y grouped: the chain is one call, and the group is a part of its arguments."""
         for index, group in enumerate(groups):
             if isinstance(group, Call) and group.function == chain.function:
                 for start in range(len(chain.arguments) - len(group.arguments) + 1):
@@ -222,7 +222,7 @@ def _over_groups(
 
 
 def _place_of(column: Column, fragment: Fragment) -> Span | None:
-    """Where the fragment names the column outside an aggregate."""
+    """Where the fragment names the column outside an aggregate; None if it does not."""
     for node in fragment.tree.find_all(exp.Column):
         call = node.find_ancestor(exp.Anonymous)
         inside = call is not None and str(call.this).lower() in (*AGGREGATES, *ALIASES)

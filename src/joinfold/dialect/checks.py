@@ -1,4 +1,4 @@
-"""What a query must fulfil as a whole, once its names are known: each check raises the reason it fails."""
+"""Checks of a whole query after its names are resolved. A check that fails raises `QueryError`."""
 
 from collections.abc import Callable
 from itertools import combinations
@@ -15,14 +15,14 @@ RAREST_MEETING_US = 100 * 365 * UNITS_US["DAY"]
 
 
 def check_streams(query: LogicalQuery, parsed: ParsedQuery) -> None:
-    """Some input gives the query its time."""
+    """At least one input is a stream."""
     if not query.streams:
         hint = "run it in Spark directly: relations have no windows and no instants."
         raise QueryError("the query reads no stream, only relations", parsed.inputs[0].span, hint)
 
 
 def check_connected(query: LogicalQuery, parsed: ParsedQuery) -> None:
-    """No input is crossed with the others without a predicate."""
+    """Conditions of WHERE connect every input with the others."""
     components = query.graph.components
     if len(components) > 1:
         alone = next(i for i, input_ in enumerate(query.inputs) if input_.alias in components[1])
@@ -33,23 +33,23 @@ def check_connected(query: LogicalQuery, parsed: ParsedQuery) -> None:
 
 
 def check_clocks(query: LogicalQuery, parsed: ParsedQuery) -> None:
-    """Windows that are read at one instant measure time alike; window ids need no common time."""
+    """All streams have the same kind of time, TIMESTAMP or integer; SYNC ON WINDOW ID does not need that."""
     if isinstance(query.sync, OnWindowId):
         return
     first = query.streams[0]
     for input_ in query.streams[1:]:
         if input_.source.clock != first.source.clock:
-            place = query.inputs.index(input_)
+            ordinal = query.inputs.index(input_)
             hint = (
                 "use SYNC ON WINDOW ID, or register both streams with a TIMESTAMP or both with an integer time column."
             )
             aliases = f"'{first.alias}' and '{input_.alias}'"
             what = f"the times of {aliases} cannot be compared: one is a TIMESTAMP, the other an integer"
-            raise QueryError(what, parsed.inputs[place].span, hint)
+            raise QueryError(what, parsed.inputs[ordinal].span, hint)
 
 
 def check_plain_join(query: LogicalQuery, parsed: ParsedQuery) -> None:
-    """A plain join emits each combination once, as soon as it exists: it has no instants to choose."""
+    """A plain join has no EMIT, SNAPSHOT, CHANGES or SYNC ON FULL, because it has no instants to choose."""
     if not query.is_plain_join:
         return
     clauses = {
@@ -64,7 +64,7 @@ def check_plain_join(query: LogicalQuery, parsed: ParsedQuery) -> None:
 
 
 def check_emit(query: LogicalQuery, parsed: ParsedQuery) -> None:
-    """The EMIT rule has instants, and it is the only one that gives them."""
+    """The EMIT rule has instants in this query, and SYNC does not choose them already."""
     at = parsed.span("emit")
     if parsed.emit is not None and not isinstance(query.sync, OnWindowId | OnFull):
         if isinstance(query.emit, OnArrival):
@@ -83,7 +83,7 @@ def check_emit(query: LogicalQuery, parsed: ParsedQuery) -> None:
 
 
 def check_full(query: LogicalQuery, parsed: ParsedQuery) -> None:
-    """SYNC ON FULL answers where all slides in time meet: there must be some, and they must meet."""
+    """For SYNC ON FULL, all windows move in time, at least one has a slide, and all slides meet often enough."""
     if not isinstance(query.sync, OnFull) or query.is_plain_join:
         return
     at = parsed.span("sync")
@@ -113,7 +113,7 @@ def check_full(query: LogicalQuery, parsed: ParsedQuery) -> None:
 
 
 def check_window_id(query: LogicalQuery, parsed: ParsedQuery) -> None:
-    """SYNC ON WINDOW ID numbers windows: each must have a beginning and an end."""
+    """For SYNC ON WINDOW ID, every window can be numbered; for MOD, there are two streams."""
     if not isinstance(query.sync, OnWindowId):
         return
     reasons = {
@@ -133,7 +133,7 @@ def check_window_id(query: LogicalQuery, parsed: ParsedQuery) -> None:
 
 
 def check_output_names(query: LogicalQuery, fragments: list[Fragment]) -> None:
-    """Every column of the answer has a name of its own; the fragments are what the outputs were read from."""
+    """The columns of the answer have different names. ``fragments`` are the texts of the outputs, in order."""
     seen: set[str] = set()
     leading = len(query.schema.names) - len(query.outputs)
     for position, name in enumerate(query.schema.names):

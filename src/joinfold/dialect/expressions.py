@@ -1,7 +1,7 @@
-"""Expressions: from sqlglot's trees to typed, resolved ones.
+"""Binding of expressions: from sqlglot's trees to typed expressions with resolved names.
 
-One binder reads one fragment. Aggregates are allowed in SELECT and HAVING only; `named` gives the outputs that a
-clause may refer to by their alias.
+A binder binds one fragment. Aggregates are allowed only in SELECT and HAVING. ``named`` has the outputs that a clause
+may refer to by their alias.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -92,7 +92,7 @@ class ExpressionBinder:
         return self._call("not", (bound,), node) if node.args.get("negate") else bound
 
     def condition(self, node: exp.Expr) -> Expression:
-        """A bound node that must be true or false."""
+        """The bound form of a node that must be a condition."""
         bound = self.bind(node)
         if bound.type not in (BOOLEAN, VOID):
             self._fail(f"{self.clause} needs a condition, not a value of type {bound.type}", node)
@@ -104,7 +104,7 @@ class ExpressionBinder:
         return self._operation(BINARY_OPERATORS[type(node)], (self.bind(node.this), self.bind(node.expression)), node)
 
     def _chain(self, node: exp.Expr) -> Expression:
-        """``a AND b AND c`` is one call of three arguments, however long: sqlglot nests it to the left."""
+        """One call for a chain such as ``a AND b AND c`` of any length, which sqlglot nests to the left."""
         kind, sides = type(node), [node.expression]
         first = node.this.unnest()
         while type(first) is kind:
@@ -114,7 +114,7 @@ class ExpressionBinder:
         return self._operation(CHAINED_OPERATORS[kind], arguments, node)
 
     def _operation(self, operator: str, arguments: tuple[Expression, ...], node: exp.Expr) -> Expression:
-        """A call in the one form that all its spellings share: MOD(x, y) is x % y, CONCAT(x) is x, -(5) is -5."""
+        """A call in canonical form: MOD(x, y) becomes x % y, CONCAT(x) becomes x, -(5) becomes -5."""
         if operator in ("+", "-", "*", "/", "%") and len(arguments) == 2:
             left, right = arguments
             arguments = (beside_decimal(left, right), beside_decimal(right, left))
@@ -226,7 +226,7 @@ class ExpressionBinder:
         return Cast(argument, type_)
 
     def _checked(self, node: exp.Expr, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of a reader whose complaint gets the place of the node."""
+        """The result of ``read``; its `UsageError` becomes a `QueryError` at the node."""
         try:
             return read(*args, **kwargs)
         except UsageError as error:
@@ -293,7 +293,7 @@ class ExpressionBinder:
         return Aggregate(function, arguments, None if condition is None else where.condition(condition))
 
     def _counts_combinations(self, node: exp.Expr) -> bool:
-        """COUNT(*) and the papers' COUNT(b.*)."""
+        """Whether the argument is * or, as in the papers, b.*."""
         match node.expressions:
             case [exp.Star() as star] if not unread(star):
                 return True
@@ -367,7 +367,7 @@ def _is_present_constant(expression: Expression) -> bool:
 
 
 def flattened(function: str, arguments: Iterable[Expression]) -> tuple[Expression, ...]:
-    """The arguments of a chain, where those that are such a chain themselves give theirs."""
+    """The arguments of a chain; an argument that is a call of the same function is replaced by its arguments."""
     return tuple(
         part
         for argument in arguments
@@ -378,10 +378,10 @@ def flattened(function: str, arguments: Iterable[Expression]) -> tuple[Expressio
 
 
 def conjunction(parts: tuple[Expression, ...]) -> Expression | None:
-    """The parts joined by AND; None for none."""
+    """The parts joined by AND; None if there are no parts."""
     return None if not parts else parts[0] if len(parts) == 1 else Call("and", flattened("and", parts))
 
 
 def contains_aggregate(expression: Expression) -> bool:
-    """Whether an aggregate occurs in it."""
+    """Whether the expression contains an aggregate."""
     return any(isinstance(node, Aggregate) for node in walk(expression))

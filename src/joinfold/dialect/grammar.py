@@ -1,6 +1,7 @@
-"""The statement: SELECT … FROM inputs with windows … and the clauses that make it continuous.
+"""The grammar of a query: SELECT … FROM inputs with windows …, and EMIT, SNAPSHOT or CHANGES, SYNC and OPTION.
 
-A hand-written descent over sqlglot's tokens. Clauses after HAVING may come in any order, each once.
+A hand-written recursive-descent parser over sqlglot's tokens. The clauses after HAVING may come in any order, each at
+most once.
 """
 
 import re
@@ -60,7 +61,7 @@ REFUSED = {
 
 
 def parse(text: str) -> ParsedQuery:
-    """Reads a query; the first thing that is wrong is raised with its place."""
+    """Parses a query; raises `QueryError` with the place of the first mistake."""
     return _Statement(text).read()
 
 
@@ -77,7 +78,7 @@ class _Statement:
         self._check_brackets()
 
     def read(self) -> ParsedQuery:
-        """The whole statement."""
+        """Reads the whole statement."""
         if not self.tokens:
             hint = "write SELECT … FROM stream [window], …"
             raise QueryError("the query is empty", hint=hint)
@@ -101,34 +102,34 @@ class _Statement:
     # --- reading tokens -------------------------------------------------------------------------------------
 
     def here(self) -> Token:
-        """The token to read next; at the end, the last one."""
+        """The next token; at the end of the query, the last token."""
         return self.tokens[min(self.at, len(self.tokens) - 1)]
 
     def ended(self) -> bool:
-        """Whether every token is read."""
+        """Whether all tokens have been read."""
         return self.at >= len(self.tokens)
 
     def word(self) -> str:
-        """The next token as an upper-case keyword; empty at the end and for quoted text."""
+        """The next token in upper case; empty at the end of the query and for quoted text."""
         if self.ended() or self.here().token_type in (TokenType.STRING, TokenType.IDENTIFIER):
             return ""
         return " ".join(self.here().text.upper().split())
 
     def next(self) -> Token:
-        """Reads a token."""
+        """Reads the next token."""
         token = self.here()
         self.at += 1
         return token
 
     def accept(self, word: str) -> bool:
-        """Reads the word if it is next."""
+        """Reads the word if it is next, and tells whether it was."""
         if self.word() != word:
             return False
         self.at += 1
         return True
 
     def expect(self, word: str, where: str, hint: str | None = None, others: tuple[str, ...] = ()) -> None:
-        """Reads the word, or raises an error; the error also names ``others``, which the caller has tried before."""
+        """Reads the word, or raises an error that names it and ``others``, which the caller has tried already."""
         if self.word() in REFUSED:
             self.refuse()
         if not self.accept(word):
@@ -137,14 +138,14 @@ class _Statement:
             raise self.error(f"expected {expected} {where}", keyword_hint(self.word(), words, hint))
 
     def error(self, message: str, hint: str | None = None) -> QueryError:
-        """An error at the next token, or behind the last one."""
+        """An error at the next token, or after the last one."""
         if self.ended():
             end = self.tokens[-1].end + 1
             return QueryError(f"{message}, but the query ends", Span(self.text, end, end + 1), hint)
         return QueryError(message, span_of([self.here()], self.text), hint)
 
     def refuse(self) -> None:
-        """Raises what is known about a word of SQL that joinfold leaves out."""
+        """Raises the error for the next word, a keyword of SQL that joinfold does not support."""
         message, hint = REFUSED[self.word()]
         raise self.error(message, hint)
 
@@ -175,21 +176,21 @@ class _Statement:
     # --- clauses --------------------------------------------------------------------------------------------
 
     def expressions(self, clause: str) -> tuple[Fragment, ...]:
-        """Expressions separated by commas, up to the next clause."""
+        """Reads expressions separated by commas, up to the next clause."""
         found = [self.expression(clause)]
         while self.accept(","):
             found.append(self.expression(clause))
         return tuple(found)
 
     def condition(self, clause: str) -> tuple[Fragment, ...]:
-        """The condition of a clause, if the clause is next."""
+        """Reads a clause with one condition, if it is next."""
         found = self.expressions(clause) if self.accept(clause) else ()
         if len(found) > 1:
             raise QueryError(f"{clause} takes one condition", found[1].span, "combine conditions with AND.")
         return found
 
     def expression(self, clause: str) -> Fragment:
-        """The tokens up to the next comma or clause outside brackets, read as one expression."""
+        """Reads the tokens up to the next comma or clause outside brackets as one expression."""
         start, depth = self.at, 0
         while not self.ended():
             token = self.here()
@@ -232,13 +233,13 @@ class _Statement:
         return ParsedInput(name, alias, window, span, alias_span, window_span)
 
     def alias(self) -> tuple[str | None, Span | None]:
-        """``[AS] name``, if one is next, and its place."""
+        """``[AS] name`` and where it is written, if it is next."""
         if not self.accept("AS") and (self.word() in (*CLAUSES, *REFUSED, ",", "[", ".", "WITH") or self.ended()):
             return None, None
         return self.name("an alias"), span_of([self.tokens[self.at - 1]], self.text)
 
     def name(self, what: str) -> str:
-        """A plain or quoted name."""
+        """A plain or quoted name; errors call it ``what``."""
         token = self.here()
         quoted = token.token_type == TokenType.IDENTIFIER
         if self.ended() or self.word() in CLAUSES or not (quoted or token.text.isidentifier()):
@@ -301,7 +302,7 @@ class _Statement:
         return OnWindowId(int(self.next().text))
 
     def choice(self, clause: str, rules: tuple[str, ...], hint: str, others: tuple[str, ...] = ()) -> str:
-        """``ON rule``; ``others`` are words that could stand in the place of ON."""
+        """``ON rule``; ``others`` are words that are also allowed in the place of ON."""
         self.expect("ON", f"after {clause}", hint, others)
         if self.ended():
             raise self.error(f"{clause} ON needs a rule", hint)
@@ -325,7 +326,7 @@ class _Statement:
             self.expect(",", "between options")
 
     def option_value(self, name: str) -> Value:
-        """A word, a string, a whole number, or on and off."""
+        """A word, a string, a number, or on and off."""
         sign = -1 if self.accept("-") else 1
         if re.fullmatch(r"[0-9]+", self.word()):
             return sign * int(self.next().text)

@@ -27,7 +27,7 @@ _NAMES = {
 
 
 def data_type(node: exp.Expr) -> DataType:
-    """The type that sqlglot read."""
+    """The type of a tree that sqlglot parsed."""
     kind = node.this
     if node.args.get("collate"):
         raise UsageError(f"collations are not supported: '{node.sql(dialect='spark')}'", "leave out COLLATE.")
@@ -48,7 +48,7 @@ def data_type(node: exp.Expr) -> DataType:
 
 
 def read_schema(text: str) -> Schema:
-    """A schema from ``name TYPE, name TYPE, …``."""
+    """Parses a schema such as ``name TYPE, name TYPE, …``."""
     hint = "write it as 'location STRING, ts TIMESTAMP, celsius DOUBLE'."
     depth = 0
     columns: list[list[Token]] = []

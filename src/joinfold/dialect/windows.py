@@ -1,4 +1,4 @@
-"""The text between the brackets: a window."""
+"""Parsing of a window: the text between the brackets after a stream."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ def parse_window(tokens: Sequence[Token], span: Span) -> Window:
 
 
 def partition_span(window: Span, column: str) -> Span:
-    """Where a window's text names a column that it is partitioned by."""
+    """Where the text of a window names a column of its PARTITION BY."""
     tokens = tokenize(window.words)
     named = next(token for token in tokens[2:] if token.text == column)
     return Span(window.text, window.start + named.start, window.start + named.end + 1)
@@ -45,7 +45,7 @@ def read_duration(
         raise QueryError(f"{what} must be positive, not '{span.words}'", span)
     if len(tokens) == 1 and _is_number(tokens[0]):
         raise QueryError(f"{what} needs a unit", span, f"write {' or '.join(f'{words} {unit}' for unit in units)}.")
-    for token in tokens[2::2]:  # 1 HOUR 30 MINUTES, and not 1 HOUR SLIDING 30 MINUTES
+    for token in tokens[2::2]:  # 1 HOUR 30 MINUTES is a duration, 1 HOUR SLIDING 30 MINUTES is not
         if not _is_number(token):
             keywords = f"{', '.join(following[:-1])} or {following[-1]}"
             hint = f"write a duration as numbers and units, such as 1 HOUR 30 MINUTE. {keywords} may follow it."

@@ -1,11 +1,11 @@
-"""Streams and tables in a line of text, as the command line takes them.
+"""The streams and tables of `joinfold run`, each given as one text on the command line.
 
-parquet:PATH   csv:PATH   json:PATH     a folder in which files appear
-PATH                                    the same, the format told by the ending of its files
-rate:100                                rows per second, with columns timestamp and value
+parquet:PATH   csv:PATH   json:PATH     a folder to which files are added
+PATH                                    the same; the format follows from the endings of its files
+rate:100                                100 rows per second, with the columns timestamp and value
 socket:localhost:9999                   lines from a server
 
-A table is read as a whole, from a file or a folder, in one of the formats of files.
+A table is one file or folder of these formats, and is read as a whole.
 """
 
 import os
@@ -22,7 +22,7 @@ _TABLES = "a file or folder, parquet:PATH, csv:PATH or json:PATH"
 
 
 def named_stream(name: str, text: str, schema: Schema | None) -> NamedStream:
-    """The stream that a text names; the schema is the one given beside it."""
+    """The stream that a text describes; ``schema`` is that of --schema, if given."""
     kind, colon, rest = text.partition(":")
     match kind if colon else "":
         case "rate":
@@ -45,7 +45,7 @@ def named_stream(name: str, text: str, schema: Schema | None) -> NamedStream:
 
 
 def named_table(name: str, text: str, schema: Schema | None) -> FileTable:
-    """The table that a text names; the schema is the one given beside it."""
+    """The table that a text describes; ``schema`` is that of --schema, if given."""
     what = f"table '{name}'"
     kind, _, path = text.partition(":")
     path = path if kind in FORMATS else text
@@ -56,7 +56,7 @@ def named_table(name: str, text: str, schema: Schema | None) -> FileTable:
 
 
 def schema_of_stream(source: NamedStream) -> Schema:
-    """The columns of a stream, known before Spark has started."""
+    """The columns of a stream, found without Spark."""
     match source:
         case RateStream():
             return RATE
@@ -67,17 +67,17 @@ def schema_of_stream(source: NamedStream) -> Schema:
 
 
 def schema_of_table(table: FileTable) -> Schema:
-    """The columns of a table, known before Spark has started."""
+    """The columns of a table, found without Spark."""
     return table.schema or parquet_schema(table.path)
 
 
 def absolute(path: str) -> str:
-    """A path that does not depend on where a process was started; one with a scheme, such as s3://, is as it is."""
+    """The absolute path; a path with a scheme, such as s3://, stays as it is."""
     return path if "://" in path else os.path.abspath(path)
 
 
 def _data_path(what: str, name: str, format_: str, path: str, schema: Schema | None) -> str:
-    """Where files are whose columns are known."""
+    """The absolute path of files; raises `UsageError` if they do not exist or their columns are not known."""
     if "://" in path and schema is not None:
         return path
     if not os.path.exists(path):
