@@ -1,4 +1,4 @@
-"""The builder says what SQL says: pairs of a text and a chain of calls with equal logical queries."""
+"""The builder is equivalent to SQL: pairs of a text and a chain of calls with equal logical queries."""
 
 import inspect
 from collections.abc import Callable

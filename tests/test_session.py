@@ -1,4 +1,4 @@
-"""What a session knows: streams and relations, registered from text, Arrow, and nothing else that has no columns."""
+"""Sessions: streams and relations registered from text and Arrow, and mistakes."""
 
 from typing import Any
 

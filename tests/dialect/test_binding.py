@@ -1,4 +1,4 @@
-"""From text to logical query: what names mean, what WHERE says about the join, what is left out and assumed.
+"""From text to logical query: names, the join graph of WHERE, and defaults.
 
 The trees of whole queries are golden files under tests/golden/trees; `REGENERATE=1 pytest …` writes them anew.
 """
@@ -140,7 +140,7 @@ def test_key_classes_are_transitive(session: Session) -> None:
 
 
 def test_key_classes_are_not_merged_across_types(session: Session) -> None:
-    """INT = INT and INT = BIGINT and BIGINT = DOUBLE: a chain through a lossy conversion is no equality."""
+    """INT = INT and INT = BIGINT and BIGINT = DOUBLE: a chain through a lossy conversion does not imply equality."""
     found = graph(session, "a.k = b.k AND b.k = c.l AND c.l = d.y", "abcd")
     assert [(texts(key.members), str(key.type)) for key in found.keys] == [
         (["a.k", "b.k"], "INT"),

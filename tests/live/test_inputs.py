@@ -1,4 +1,4 @@
-"""Inputs by schema or by path: rows are read where they are asked for, and no more of them than are needed."""
+"""Inputs given as schemas or paths: rows are read only if asked for, and no more than needed."""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a running query tells a person."""
+"""The lines about a running query."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

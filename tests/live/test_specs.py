@@ -1,4 +1,4 @@
-"""Streams and tables in a line of text."""
+"""Streams and tables as texts on the command line."""
 
 from pathlib import Path
 

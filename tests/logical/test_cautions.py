@@ -1,4 +1,4 @@
-"""Warnings: what is said of a query, and the nearest ones of which nothing is said."""
+"""Warnings about queries, and similar queries without a warning."""
 
 import pytest
 
@@ -19,7 +19,7 @@ from joinfold import Session
         ),
         ("smoke [ROWS 3 SLIDE 3] SYNC ON WINDOW ID", None),
         ("tick [2 MICROSECOND SLIDE 6 MICROSECOND]", "holds 2 but slides by 6, so some rows are in no window"),
-        ("smoke [RANGE 1 MINUTE SLIDE 100 ROWS]", None),  # the rows tell
+        ("smoke [RANGE 1 MINUTE SLIDE 100 ROWS]", None),  # it depends on the rows
     ],
 )
 def test_rows_between_two_windows(written: str, warning: str | None) -> None:

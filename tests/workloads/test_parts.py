@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, are cut by row count alone, and never overwrite."""
+"""Files are complete when they appear, are divided by row count alone, and are never overwritten."""
 
 from collections.abc import Iterator
 from pathlib import Path

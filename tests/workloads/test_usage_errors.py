@@ -1,4 +1,4 @@
-"""What a user reads after a mistake, word for word; and nothing is written before it."""
+"""The exact messages for mistakes; nothing is written before them."""
 
 from pathlib import Path
 
