@@ -47,7 +47,7 @@ class SetupError(JoinfoldError):
 
 
 class EvaluationError(JoinfoldError):
-    """A value that a running query cannot compute, because its type cannot hold it."""
+    """A running query met a value that it cannot compute or use, such as a sum that its type cannot hold."""
 
 
 class RunError(JoinfoldError):
@@ -130,7 +130,7 @@ def suggestion(name: str, exists: Iterable[str]) -> str | None:
 def keyword_hint(word: str, keywords: Iterable[str], hint: str | None = None) -> str | None:
     """The hint, preceded by a suggestion if ``word`` looks like a misspelling of one of the keywords."""
     near = suggestion(word, keywords)
-    if near is None:
+    if near is None or near == word.upper():  # not misspelt, but in the wrong place
         return hint
     return f"did you mean {near}?" + (f" {hint[0].upper()}{hint[1:]}" if hint else "")
 

@@ -47,7 +47,7 @@ class Vector:
 
     @property
     def is_constant(self) -> bool:
-        """Whether one value stands for all rows."""
+        """Whether all rows have the same value, stored once."""
         return isinstance(self.values, pa.Scalar) or (is_numpy(self.values) and self.values.strides == (0,))
 
     def take(self, rows: Rows) -> "Vector":

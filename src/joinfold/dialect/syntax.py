@@ -23,7 +23,7 @@ class ParsedInput:
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """All clauses of a query. The builder may give several fragments for WHERE; all of them must be true."""
+    """All clauses of a query. The builder may give several fragments for WHERE and HAVING; all must be true."""
 
     select: tuple[Fragment, ...]
     inputs: tuple[ParsedInput, ...]

@@ -185,7 +185,7 @@ def _explained(error: ParseError, tokens: Sequence[Token], text: str) -> QueryEr
 
 
 def _token_error(text: str) -> QueryError:
-    """The error for a text that has no tokens: a quote or comment is not closed, or X'…' is not hexadecimal."""
+    """The error for a text without valid tokens: a quote or comment is not closed, or X'…' is not hexadecimal."""
     opened, position, depth = 0, 0, 0
     closing: str | None = None
     while position < len(text):
