@@ -52,7 +52,7 @@ class Data(Protocol):
         """The Arrow table of a stream or relation; raises `UsageError` if it is not an Arrow table."""
 
     def sample(self, name: str, is_free: bool) -> pa.Table | pa.RecordBatch | None:
-        """Rows of a bounded stream or relation; None if there are none, or if reading them costs a Spark job and ``is_free``."""
+        """Rows of a bounded stream or relation; None if there are none, or none without a job and ``is_free``."""
 
     def declared(self, name: str) -> Declared:
         """The statistics that were declared for a stream."""
