@@ -84,19 +84,19 @@ def _slides_in_time(window: str) -> bool:
 REFUSALS = (
     # --- by the dialect: texts without a meaning
     Refusal(
-        "EMIT ON SLIDE, but no window of the query moves$",
+        "EMIT ON SLIDE needs a window that moves, and this query has none$",
         SEMANTICS,
         "the default when some window moves",
         lambda asked: "EMIT ON SLIDE" in asked.text and not any(map(_moves, asked.windows)),
     ),
     Refusal(
-        "EMIT ON ARRIVAL and the SLIDE of '.*' exclude each other$",
+        "EMIT ON ARRIVAL answers at every row, but the window of '.*' has a SLIDE$",
         SEMANTICS,
         "Windows with a SLIDE are refused",
         lambda asked: "EMIT ON ARRIVAL" in asked.text and any(map(_has_slide, asked.windows)),
     ),
     Refusal(
-        "SYNC ON FULL, but no window slides in time$",
+        "SYNC ON FULL needs a window with a slide in time, and this query has none$",
         SEMANTICS,
         "the common moves of all windows with a slide in time",
         lambda asked: "SYNC ON FULL" in asked.text and not any(map(_slides_in_time, asked.windows)),
@@ -108,7 +108,7 @@ REFUSALS = (
         lambda asked: "SYNC ON FULL" in asked.text and not asked.slides_meet,
     ),
     Refusal(
-        "SYNC ON WINDOW ID: the window of '.*' (never completes|moves with every instant|moves per key)",
+        "SYNC ON WINDOW ID needs windows with a number, but .* (never ends|has no slide|moves separately)",
         SEMANTICS,
         "Landmark, continuous and PARTITION BY windows have no numbers and are refused",
         lambda asked: (

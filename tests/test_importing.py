@@ -1,4 +1,4 @@
-"""Importing joinfold or its benchmarks, whichever module, leaves the disk as it is."""
+"""Importing any module of joinfold or its benchmarks does not change the disk."""
 
 import json
 import os
@@ -35,7 +35,7 @@ print(json.dumps([names, found]))
 
 
 def test_importing_every_module_creates_and_deletes_nothing(tmp_path: Path) -> None:
-    """What is opened to be written, made, moved or removed is noted by Python itself."""
+    """Python's audit hook records files that are opened for writing, created, moved or removed."""
     places = {name: tmp_path / name for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "TMPDIR")}
     for place in places.values():
         place.mkdir()

@@ -1,4 +1,4 @@
-"""CI draws new examples in every run, says how to draw them again, and all its processes draw from one seed."""
+"""CI draws new examples in every run and prints how to repeat them; all its processes share one seed."""
 
 import os
 import re
@@ -28,7 +28,7 @@ def test_drawn(process):
 
 
 def run(place: Path, *options: str, profile: str = "ci") -> tuple[str, list[str]]:
-    """The header, and what each of two tests has drawn."""
+    """The header, and the examples that each of two tests has drawn."""
     shutil.copy(conftest.__file__, place / "conftest.py")
     (place / "test_drawing.py").write_text(DRAWING)
     ours = ("PYTEST", "JOINFOLD_SEED")

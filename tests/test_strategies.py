@@ -1,4 +1,4 @@
-"""What is drawn follows the table of aggregates: a new entry is drawn with arguments that it accepts."""
+"""The strategies follow the table of aggregates: a new entry is drawn with arguments that it accepts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Types = tuple[DataType, ...]
 
 @dataclass(frozen=True)
 class Entry:
-    """As much of an aggregate as the strategy asks for."""
+    """The part of an aggregate that the strategy uses."""
 
     arities: tuple[int, ...]
     takes: Callable[[DataType], bool]

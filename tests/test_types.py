@@ -1,4 +1,4 @@
-"""Spark's rules for types, by examples worked out by hand; a test with Spark itself compares all pairs."""
+"""Spark's rules for types, by examples worked out by hand; another test compares all pairs with Spark."""
 
 import pytest
 
@@ -142,7 +142,7 @@ def test_common_types(left: str, right: str, common: str) -> None:
 
 
 def test_nothing_else_has_a_common_type() -> None:
-    """Texts, dates and clocks do not turn into each other by themselves."""
+    """Strings, dates and timestamps are not converted to each other implicitly."""
     for left in ALL:
         for right in ALL:
             related = left == right or VOID in (left, right) or (left.is_numeric and right.is_numeric)
@@ -175,7 +175,7 @@ def test_integers_as_decimals() -> None:
 
 
 def test_casts() -> None:
-    """Rows: from; columns: to. x where CAST is defined."""
+    """Rows are source types, columns are target types; x marks where CAST is defined."""
     types = (BOOLEAN, INT, DOUBLE, decimal(10, 2), STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, INTERVAL)
     drawn = """
         x x x x x . . . . .

@@ -1,4 +1,4 @@
-"""Every formula of window.py against the definition: drawn, or enumerated instant by instant."""
+"""Every formula of window.py against the definition, as drawings or instant by instant."""
 
 import re
 from collections.abc import Callable
@@ -166,7 +166,7 @@ def test_a_window_is_as_drawn(window: TimeWindow, drawing: str) -> None:
 
 
 def holds(window: TimeWindow, ts: int, t: int) -> bool:
-    """The definition word for word; the last move is found by walking back, not by division."""
+    """The definition, literally; the last move is found by stepping back, not by division."""
     match window:
         case Sliding(size_us, slide_us, start_us):
             end = t
@@ -197,7 +197,7 @@ def test_a_stay_is_one_interval_from_entry_to_leave(window: TimeWindow, ts: int)
 
 @given(slidings, times)
 def test_a_row_without_an_entry_has_an_empty_stay(window: Sliding, ts: int) -> None:
-    """What code on arrays relies on, where None is no value."""
+    """Code on arrays relies on this, because arrays have no None."""
     assert (window.entry(ts) is None) == (window.moves.next(ts) == window.leave(ts))
 
 
@@ -261,7 +261,7 @@ def test_window_ids_are_as_drawn(panes: int, step: int, drawing: list[str]) -> N
 
 
 def test_the_upper_bound_is_not_the_printed_one() -> None:
-    """Du's printed bound gives window 1 as well, which begins at sub-window 3."""
+    """Du's printed bound includes window 1, which begins at sub-window 3."""
     assert windows_of(2, panes=3, step=2) == range(1)
     assert subwindows_of(1, panes=3, step=2) == range(3, 6)
 
@@ -321,7 +321,7 @@ def test_a_union_of_grids_is_ordered_and_distinct(some: list[Grid], t: int, othe
 
 @given(st.lists(grids, max_size=3))
 def test_the_common_grid_is_the_intersection(some: list[Grid]) -> None:
-    """1728 = 12³ instants are a whole turn of any three periods up to 12."""
+    """1728 = 12³ instants contain a whole cycle of any three periods up to 12."""
     meeting = [t for t in range(-1728, 1728) if all(on(grid, t) for grid in some)]
     met = common(some)
     assert meeting == ([] if met is None else list(met.between(-1728, 1728)))
@@ -344,7 +344,7 @@ def test_common_moves_are_as_drawn() -> None:
 
 
 def test_common_is_exact_beyond_int64() -> None:
-    """Such a query is refused with the number, so the number must be right."""
+    """The refusal of such a query shows the number, so it must be right."""
     a, b = Grid(1, 10**10 + 19), Grid(0, 10**10 + 33)
     met = common([a, b])
     assert met is not None
@@ -389,12 +389,12 @@ def test_a_window_prints_as_the_grammar_writes_it(window: Window, sql: str) -> N
     [
         (lambda: Sliding(MINUTE, 0), "a window's slide must be positive, not 0 SECOND"),
         (lambda: Sliding(-5 * SECOND, MINUTE), "a window's size must be positive, not -5 SECOND"),
-        (lambda: Sliding(MINUTE, LONGEST_US + 1), "a window's slide cannot be as large as"),
+        (lambda: Sliding(MINUTE, LONGEST_US + 1), "a window's slide is too large"),
         (lambda: Sliding(MINUTE, MINUTE, 2**62), "outside the years 1 to 9999"),
         (lambda: Continuous(0), "a window's size must be positive, not 0 SECOND"),
         (lambda: Rows(0), "a window's size must be positive, not 0 ROWS"),
         (lambda: Rows(5, 0), "a window's slide must be positive, not 0 ROWS"),
-        (lambda: Rows(2**63), "a window's size cannot be as large as 9223372036854775808 ROWS"),
+        (lambda: Rows(2**63), "a window's size is too large: 9223372036854775808 ROWS"),
         (lambda: PartitionedRows((), 3), "PARTITION BY needs at least one column"),
         (lambda: PartitionedRows(("k",), 0), "a window's size must be positive, not 0 ROWS"),
         (lambda: RangeByRows(0, 5), "a window's size must be positive, not 0 SECOND"),

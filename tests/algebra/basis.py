@@ -15,12 +15,12 @@ COMBINATIONS = Monomial()
 
 
 def exponent_of(monomial: Monomial, factor: str) -> int:
-    """The exponent of a factor; 0 also for one that it does not name."""
+    """The exponent of a factor; 0 if the monomial does not have it."""
     return dict(monomial.powers).get(factor, 0)
 
 
 def with_exponent(monomial: Monomial, factor: str, exponent: int) -> Monomial:
-    """The same, with another exponent of a factor that it names."""
+    """The same monomial with another exponent for one of its factors."""
     assert factor in monomial.factors, factor
     return Monomial.of({**dict(monomial.powers), factor: exponent}.items())
 
@@ -33,7 +33,7 @@ def splits_of(monomial: Monomial) -> Iterator[tuple[Monomial, Monomial]]:
 
 
 def lowered(monomial: Monomial) -> Iterator[Monomial]:
-    """Itself and all monomials of the same factors with smaller exponents."""
+    """The monomial itself, and all monomials of the same factors with smaller exponents."""
     for exponents in product(*(range(exponent + 1) for _, exponent in monomial.powers)):
         yield Monomial(tuple((factor, lower) for (factor, _), lower in zip(monomial.powers, exponents, strict=True)))
 
@@ -66,12 +66,12 @@ class Basis:
 
     @classmethod
     def spanning(cls, monomials: Iterable[Monomial]) -> "Basis":
-        """The smallest basis that holds these monomials."""
+        """The smallest basis that contains these monomials."""
         parts = {part for monomial in monomials for part, _ in splits_of(monomial)}
         return cls(tuple(sorted(parts | {COMBINATIONS})))
 
     def over(self, factors: Iterable[str]) -> tuple[Monomial, ...]:
-        """What an input with these factors has to sum: all that other inputs can ask of it."""
+        """The monomials that an input with these factors has to sum: all that a join with other inputs may need."""
         own = frozenset(factors)
         return tuple(monomial for monomial in self if monomial.factors <= own)
 

@@ -1,4 +1,4 @@
-"""The semilattice of extrema: MIN and MAX of a set of rows, which union joins and nothing takes back.
+"""The semilattice of extrema: MIN and MAX of a set of rows, with union but without removal.
 
 Union is associative, commutative and idempotent, and its neutral element is *absent*, never 0: the MAX of
 nothing is NULL and the MAX of {−5} and nothing is −5. There is no subtraction, which is why MIN and MAX
@@ -40,7 +40,7 @@ class Extremum:
 
     @property
     def is_absent(self) -> bool:
-        """Whether there is no value to speak of."""
+        """Whether there is no value."""
         return self.value is None
 
     def __add__(self, other: "Extremum") -> "Extremum":
@@ -55,11 +55,11 @@ class Extremum:
         return self if count > 0 else Extremum(self.largest)
 
     def including(self, values: Iterable[Any]) -> "Extremum":
-        """The extremum of these rows too; NULLs are skipped."""
+        """The extremum of the rows so far and of these; NULLs are skipped."""
         return sum((Extremum(self.largest, value) for value in values), start=self)
 
 
 def _rank(value: Any) -> tuple[bool, Any]:
-    """What orders values: only NaN differs from itself, and it ranks above all."""
+    """A sort key: NaN, the only value that differs from itself, is larger than all others."""
     is_nan = value != value
     return is_nan, None if is_nan else value

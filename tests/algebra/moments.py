@@ -43,7 +43,7 @@ from .number import Number, is_finite, power, scalar
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
-    """The payload of a set of combinations: for every monomial of the basis its sum, 0 where not given.
+    """The payload of a set of combinations: the sum of every monomial of the basis; a sum that is not given is 0.
 
     Sums may also be arrays of one shape; then this is as many payloads, and every operation acts on each.
     """
@@ -90,7 +90,7 @@ class Moments:
         return Moments(self.basis, {whole: sum(terms) for whole, terms in products.items() if terms})
 
     def times(self, multiplicity: Number) -> "Moments":
-        """These rows that many times over: each met by ``multiplicity`` rows that only count."""
+        """The payload of these rows joined with ``multiplicity`` rows that have no factors."""
         return Moments(self.basis, {key: value * multiplicity for key, value in self.sums.items()})
 
 

@@ -1,4 +1,4 @@
-"""Every entry of AGGREGATES is held to its definition, over rows and over joins that it never builds."""
+"""Every entry of AGGREGATES equals its definition, over rows and over joins that are never built."""
 
 import doctest
 import math
@@ -68,7 +68,7 @@ def argument_value(row: Mapping[str, Any], argument: Argument) -> Any:
 
 
 def joined(rows_of_inputs: Sequence[Input]) -> list[dict[str, Any]]:
-    """The join that nobody should build."""
+    """The join itself, which the engine does not build."""
     return [{k: v for row in rows for k, v in row.items()} for rows in product(*rows_of_inputs)]
 
 
@@ -219,7 +219,7 @@ def test_an_aggregate_crosses_processes(name: str) -> None:
 
 @pytest.mark.parametrize("name", MOMENT_NAMES)
 def test_the_moments_of_an_aggregate_hold_their_lower_powers(name: str) -> None:
-    """So that an engine can always keep them about another origin."""
+    """An engine needs them to move sums to another origin."""
     basis = basis_of(name, (("a.x",), ("a.y",))[: AGGREGATES[name].arities[-1]])
     assert basis == basis.with_lower_powers()
 

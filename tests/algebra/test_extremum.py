@@ -1,4 +1,4 @@
-"""The laws of the semilattice: what MIN and MAX have instead of subtraction."""
+"""The laws of the semilattice of MIN and MAX, which have no subtraction."""
 
 import math
 from collections.abc import Sequence
@@ -97,6 +97,6 @@ def test_of_equal_zeros_the_positive_one_whatever_their_order(aggregate: Aggrega
     ],
 )
 def test_values_of_every_ordered_kind(values: list[Any], smallest: Any, largest: Any) -> None:
-    """Strings go by code point, which is the byte order of UTF-8 and so Spark's."""
+    """Strings are ordered by code point, which is the order of UTF-8 bytes and of Spark."""
     assert extremum_of(SMALLEST, values).value == smallest
     assert extremum_of(LARGEST, values).value == largest

@@ -1,4 +1,4 @@
-"""Components to answers where arithmetic is hard: cancelling, rounding and overflowing, in both kinds of numbers."""
+"""Finishers where arithmetic is hard: cancellation, rounding and overflow, for both kinds of numbers."""
 
 import math
 from collections.abc import Sequence

@@ -108,7 +108,7 @@ def test_a_sum_skips_the_rows_in_which_a_factor_of_it_is_null(rows: list[dict[st
 
 
 def test_nan_leaves_with_its_row() -> None:
-    """Where x is NaN the engine puts 0, and 1 into a factor that counts it."""
+    """The engine replaces a NaN by 0 and counts it in another factor."""
     nan = Monomial((("x is nan", 1),))
     basis = Basis.spanning([Monomial((("x", 1),)), nan])
     clean, broken = {"x": 2.5, "x is nan": 0}, {"x": 0.0, "x is nan": 1}
@@ -191,7 +191,7 @@ def test_statistics_about_the_mean_are_the_same_from_every_origin(
 
 
 def test_doubles_about_a_near_origin_keep_what_doubles_about_0_lose() -> None:
-    """At |mean| = 1e6·stddev, the bound that the semantics set, sums about the first value hold six digits."""
+    """At |mean| = 1e6·stddev, the bound of the semantics, sums about the first value have six correct digits."""
     source = random.Random(7)
     values = [1e6 + source.gauss(0, 1) for _ in range(2_000)]
     truth = statistics.pvariance(map(Fraction, values))

@@ -200,7 +200,7 @@ MISTAKES: Mistakes = {
     "neither a file nor a schema": (
         ["explain", QUERY, "--stream=A=nothing.parquet"],
         "UsageError: 'nothing.parquet' is neither a file nor a schema\n"
-        "Hint: a schema is written 'location STRING, ts TIMESTAMP'.\n",
+        "Hint: write a schema as 'location STRING, ts TIMESTAMP'.\n",
     ),
     "unknown type": (
         ["explain", QUERY, "--table=A=a FOO"],
@@ -209,11 +209,11 @@ MISTAKES: Mistakes = {
     ),
     "time of a stream that is not there": (
         ["explain", QUERY, STREAM, "--time=B=ts"],
-        "UsageError: --time names 'B', which is not a stream\nHint: give it with --stream.\n",
+        "UsageError: --time names 'B', but there is no such stream\nHint: add it with --stream.\n",
     ),
     "time that is no column": (
         ["explain", QUERY, STREAM, "--time=A=tss"],
-        "UsageError: stream 'A' has no column 'tss' to take its time from\n"
+        "UsageError: stream 'A' has no column 'tss' for its event time\n"
         "Hint: did you mean 'ts'? It has: location, ts, celsius.\n",
     ),
     "unknown stage": (
@@ -238,7 +238,7 @@ MISTAKES: Mistakes = {
     ),
     "nothing to measure": (
         ["explain", QUERY, STREAM, "--analyze"],
-        "UsageError: --analyze runs the query, and 'A' is given by its schema alone\n"
+        "UsageError: --analyze runs the query, but 'A' has only a schema and no rows\n"
         "Hint: give a Parquet file or folder: A=PATH.\n",
     ),
 }
@@ -257,5 +257,5 @@ def test_files_that_are_not_what_they_should_be(run: Run, tmp_path: Path) -> Non
     assert run("explain", "-", stdin=b"\xff") == (2, "", "UsageError: the query '-' is not text in UTF-8\n")
     error = f"UsageError: cannot read the columns of '{binary}': it is not a Parquet file\n"
     assert run("explain", QUERY, f"--stream=A={binary}") == (2, "", error)
-    error = f"UsageError: the folder '{tmp_path}' has no Parquet file\n"
+    error = f"UsageError: the folder '{tmp_path}' contains no Parquet file\n"
     assert run("explain", QUERY, f"--stream=A={tmp_path}") == (2, "", error)

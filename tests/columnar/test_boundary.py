@@ -1,4 +1,4 @@
-"""Between Arrow and vectors: what comes in under other Arrow types, and what a wide result comes out as."""
+"""From Arrow to vectors and back: columns with other Arrow types, and the types of wide results."""
 
 import datetime
 from decimal import Decimal
@@ -130,7 +130,7 @@ def test_names_with_dots_are_not_confused() -> None:
 
 
 def under_null(values: list[Any], type_: DataType) -> pa.Array:
-    """A column of which only the last value is present, though the others stand in its buffers."""
+    """A column with only the last value present; the buffers have values for the others too."""
     whole = pa.array(values, arrow_type(type_))
     validity = pa.array([place == len(values) - 1 for place in range(len(values))]).buffers()[1]
     return pa.Array.from_buffers(whole.type, len(values), [validity, *whole.buffers()[1:]])

@@ -1,4 +1,4 @@
-"""Arithmetic on int64 that goes on in Python's integers, against Python's integers from the start."""
+"""Arithmetic on int64 that switches to Python's integers, compared with Python's integers."""
 
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal

@@ -1,4 +1,4 @@
-"""Whole expressions, casts and CASE against the reference, on columns that hold the edges of their types."""
+"""Whole expressions, casts and CASE against the reference, on columns with edge cases of their types."""
 
 import pytest
 from hypothesis import given

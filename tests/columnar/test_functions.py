@@ -22,7 +22,7 @@ def test_the_tables_have_every_function() -> None:
 
 
 def calls(name: str, constants: bool) -> list[Call]:
-    """The function with the argument types that it takes, from two inputs; with ``constants`` all but one of them."""
+    """Calls of the function with columns of two inputs; with ``constants``, all arguments but one are constants."""
     draws = random.Random(name)
     found = []
     for types in CALLS[name]:

@@ -1,4 +1,4 @@
-"""What is not taken for a row cannot fail because of that row; what is taken fails as it would alone."""
+"""A branch that a row does not take cannot fail on that row; a branch that it takes fails as it would alone."""
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +10,7 @@ from joinfold.logical.expressions import Call, Case, Cast, Column, Expression, L
 from joinfold.types import BOOLEAN, INT, STRING, VOID
 
 TEXT = Column("a", "text", STRING)
-NUMBER = Cast(TEXT, INT)  # fails for a text that is none
+NUMBER = Cast(TEXT, INT)  # fails for a text that is not a number
 IS_DIGITS = Call("like", (TEXT, Literal("1%", STRING)))
 IS_POSITIVE = Call(">", (NUMBER, Literal(0, INT)))
 NULL = Literal(None, VOID)

@@ -1,4 +1,4 @@
-"""Local time around every kind of change: clocks that go forward, back, at midnight, by half an hour, by seconds."""
+"""Local time around changes of a zone: forward, back, at midnight, by half an hour, by seconds, by a day."""
 
 from datetime import UTC, datetime, timezone
 from datetime import timedelta as duration
@@ -20,8 +20,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 CHANGES = {  # the day of a change, in UTC
     "America/New_York": ["2024-03-10", "2024-11-03", "1883-11-18"],
     "Europe/Berlin": ["2024-03-31", "2024-10-27", "1893-04-01"],
-    "Atlantic/Azores": ["2024-10-27", "2024-03-31"],  # back from 1 to 0, so that midnight is there twice
-    "America/Santiago": ["2024-09-08", "2024-04-07"],  # forward from 0 to 1, so that there is no midnight
+    "Atlantic/Azores": ["2024-10-27", "2024-03-31"],  # back from 1 to 0, so midnight occurs twice
+    "America/Santiago": ["2024-09-08", "2024-04-07"],  # forward from 0 to 1, so there is no midnight
     "Australia/Lord_Howe": ["2024-04-06", "2024-10-05"],  # by half an hour
     "Pacific/Apia": ["2011-12-30"],  # by a day
     "Asia/Kathmandu": ["2024-01-01"],

@@ -1,4 +1,4 @@
-"""From text to logical query: what names mean, what WHERE says about the join, what is left out and assumed.
+"""From text to logical query: names, the join graph of WHERE, and defaults.
 
 The trees of whole queries are golden files under tests/golden/trees; `REGENERATE=1 pytest …` writes them anew.
 """
@@ -140,7 +140,7 @@ def test_key_classes_are_transitive(session: Session) -> None:
 
 
 def test_key_classes_are_not_merged_across_types(session: Session) -> None:
-    """INT = INT and INT = BIGINT and BIGINT = DOUBLE: a chain through a lossy conversion is no equality."""
+    """INT = INT and INT = BIGINT and BIGINT = DOUBLE: a chain through a lossy conversion does not imply equality."""
     found = graph(session, "a.k = b.k AND b.k = c.l AND c.l = d.y", "abcd")
     assert [(texts(key.members), str(key.type)) for key in found.keys] == [
         (["a.k", "b.k"], "INT"),
@@ -623,7 +623,7 @@ def test_clocks_that_cannot_be_compared_meet_by_window_id_alone() -> None:
     session.stream("a", "ts TIMESTAMP, k INT", time="ts")
     session.stream("b", "seq BIGINT, k INT", time="seq")
     text = "SELECT COUNT(*) AS n FROM a [TUMBLE 1 SECOND], b [TUMBLE 10 MICROSECOND] WHERE a.k = b.k"
-    with pytest.raises(QueryError, match="'a' and 'b' have clocks that cannot be compared"):
+    with pytest.raises(QueryError, match="the times of 'a' and 'b' cannot be compared"):
         session.sql(text)
     names = [(field.name, str(field.type)) for field in session.sql(f"{text} SYNC ON WINDOW ID").schema]
     assert names[:5] == [

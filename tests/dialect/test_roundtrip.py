@@ -1,4 +1,4 @@
-"""Canonical SQL is read back as the query it was printed from, whatever the query."""
+"""Canonical SQL is parsed to the query that it was printed from, for every query."""
 
 import itertools
 from decimal import Decimal
@@ -116,7 +116,7 @@ KEYWORDS = sorted(
 
 
 def test_every_word_of_the_tokenizer_can_name_anything() -> None:
-    """Streams, aliases, columns, partitions, outputs, options: canonical SQL quotes what has to be quoted."""
+    """Canonical SQL quotes the names of streams, aliases, columns, outputs and options where needed."""
     assert len(KEYWORDS) > 300
     for word in map(str.lower, KEYWORDS):
         for name in (word, word.upper()):

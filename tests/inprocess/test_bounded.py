@@ -127,14 +127,14 @@ def test_a_query_runs_by_row() -> None:
         (
             DataFrame(),
             None,
-            "'b' is registered as a DataFrame of Spark, and only Arrow tables run in process\n"
-            "Hint: register a pyarrow Table, or give run_in_process(data={'b': …}) one.",
+            "'b' is registered as a Spark DataFrame, but running in process needs an Arrow table\n"
+            "Hint: register a pyarrow Table, or pass one: run_in_process(data={'b': …}).",
         ),
         (
             "ts TIMESTAMP, k INT",
             None,
-            "'b' is registered by its schema alone, and only Arrow tables run in process\n"
-            "Hint: register a pyarrow Table, or give run_in_process(data={'b': …}) one.",
+            "'b' is registered as a schema without rows, but running in process needs an Arrow table\n"
+            "Hint: register a pyarrow Table, or pass one: run_in_process(data={'b': …}).",
         ),
         (
             readings((0, 1)),

@@ -1,4 +1,4 @@
-"""Inputs by schema or by path: rows are read where they are asked for, and no more of them than are needed."""
+"""Inputs given as schemas or paths: rows are read only if asked for, and no more than needed."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_a_stream_is_read_no_further_than_needed(folder: str, monkeypatch: pytes
 def test_without_need_no_rows_are_read(folder: str) -> None:
     for session in (registered({"a": folder}, {}, with_rows=False), registered({"a": "k INT, ts TIMESTAMP"}, {})):
         assert session.sql("SELECT COUNT(*) FROM a [1 HOUR]").logical.inputs[0].source.time == "ts"
-        with pytest.raises(UsageError, match="by its schema alone"):
+        with pytest.raises(UsageError, match="a schema without rows"):
             session.rows("a")
 
 

@@ -1,4 +1,4 @@
-"""What a running query tells a person."""
+"""The lines about a running query."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -43,7 +43,10 @@ def test_what_was_measured_is_one_line() -> None:
     assert figures_line(tally) is None
     known = replace(A, rate=1500.4, passes=0.25, keys=50.9, groups=1.004, skew=1.0, disorder=0.0)
     tally.add([replace(STEP, batch=5, streams=(known, B))])
-    assert figures_line(tally) == "measured of a: 1,500 rows/s of its time, 51 keys, 1 group, 25% pass"
+    assert (
+        figures_line(tally)
+        == "measured in a: 1,500 rows/s of event time, 51 keys, 1 group, 25% of rows pass the filters"
+    )
 
 
 def test_silence_is_explained_after_a_while() -> None:

@@ -1,4 +1,4 @@
-"""`joinfold run` and `joinfold demo`, for real: in this process on the tests' Spark, and in processes of their own."""
+"""`joinfold run` and `joinfold demo` end to end: in this process on the tests' Spark, and in separate processes."""
 
 import json
 import os
@@ -151,7 +151,7 @@ def test_answers_of_another_run_are_not_mixed_with_new_ones(run: Run, building: 
 
 
 def test_ctrl_c_stops_and_a_second_start_goes_on(run: Run, spark: Any, building: Path, tmp_path: Path) -> None:
-    """A process is interrupted after half of the files; another one, this, finds all of them."""
+    """One process is interrupted after half of the files; this process continues and answers all of them."""
     for name in ("temperature", "smoke"):
         (tmp_path / name).mkdir()
     rows = {name: parquet.read_table(building / name) for name in ("temperature", "smoke")}
@@ -167,7 +167,7 @@ def test_ctrl_c_stops_and_a_second_start_goes_on(run: Run, spark: Any, building:
     os.killpg(first.pid, signal.SIGINT)  # as a terminal does: to the process and its children
     output, error = first.communicate(timeout=60)
     assert (first.returncode, "Traceback" in error) == (0, False)
-    assert error.splitlines()[-1] == "stopped; start again with the same --checkpoint to go on"
+    assert error.splitlines()[-1] == "stopped; start again with the same --checkpoint to continue"
     for name, table in rows.items():
         parquet.write_table(table.slice(5000), tmp_path / name / "2.parquet")
     second = run(*arguments, "--once")

@@ -1,4 +1,4 @@
-"""Streams and tables in a line of text."""
+"""Streams and tables as texts on the command line."""
 
 from pathlib import Path
 
@@ -67,15 +67,15 @@ def test_the_time_of_a_stream_is_found() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("rate:many", "'many' is not a number: rows per second"),
-        ("rate:0", "'0' is not a number: rows per second"),
-        ("socket:9999", "'socket:9999' of stream 'a' names no server"),
-        ("socket:localhost:http", "'http' is not a number: the port"),
+        ("rate:many", "the number of rows per second must be a positive whole number, not 'many'"),
+        ("rate:0", "the number of rows per second must be a positive whole number, not '0'"),
+        ("socket:9999", "stream 'a': 'socket:9999' names no server"),
+        ("socket:localhost:http", "the port must be a positive whole number, not 'http'"),
         ("nowhere", "there is no folder 'nowhere'"),
         ("json:nowhere", "there is no folder 'nowhere'"),
-        ("csv:{folder}", "CSV files do not tell the types of their columns"),
-        ("{empty}", "no file in '{empty}' tells its format by its ending"),
-        ("parquet:{empty}", "the folder '{empty}' has no file to take its columns from"),
+        ("csv:{folder}", "CSV files do not contain the types of their columns"),
+        ("{empty}", "no file in '{empty}' has an ending that shows its format"),
+        ("parquet:{empty}", "the folder '{empty}' has no file to read the columns from"),
     ],
 )
 def test_what_is_no_stream(folder: Path, text: str, message: str) -> None:
@@ -87,7 +87,7 @@ def test_what_is_no_stream(folder: Path, text: str, message: str) -> None:
 
 
 def test_a_rate_has_its_own_columns() -> None:
-    with pytest.raises(UsageError, match="the columns of 'a' are timestamp TIMESTAMP, value BIGINT"):
+    with pytest.raises(UsageError, match="a rate stream always has the columns timestamp TIMESTAMP, value BIGINT"):
         named_stream("a", "rate:5", SCHEMA)
 
 
@@ -110,8 +110,8 @@ def test_tables_are_files_or_folders_of_them(folder: Path) -> None:
         ("nowhere", "table 'r': there is no file or folder 'nowhere'"),
         ("csv:nowhere", "table 'r': there is no file or folder 'nowhere'"),
         ("rate:100", "table 'r': there is no file or folder 'rate:100'"),
-        ("csv:{folder}", "table 'r': CSV files do not tell the types of their columns"),
-        ("{empty}", "table 'r': no file in '{empty}' tells its format by its ending"),
+        ("csv:{folder}", "table 'r': CSV files do not contain the types of their columns"),
+        ("{empty}", "table 'r': no file in '{empty}' has an ending that shows its format"),
     ],
 )
 def test_what_is_no_table(folder: Path, text: str, message: str) -> None:

@@ -90,7 +90,7 @@ def test_rows_between_windows_are_in_none():
 
 
 def test_continuous_window_is_read_every_period():
-    """[5, 10) holds 7; [7, 12) would, but 12 is no multiple of 5; [10, 15) is empty after one that was not."""
+    """[5, 10) holds 7. [7, 12) would too, but 12 is not a multiple of 5. [10, 15) is empty after a non-empty one."""
     assert ask("SELECT COUNT(*) AS n FROM A [5us] EMIT EVERY 5us", A=at(7)) == [(10, 1), (15, 0)]
 
 

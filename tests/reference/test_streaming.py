@@ -17,7 +17,7 @@ Batch = dict[str, list[dict[str, Any]]]
 
 
 def relations_first(case: Case, batches: list[Batch]) -> list[Batch]:
-    """Relations are there from the start."""
+    """The batches with all rows of relations in the first one."""
     static = {name: case.data[name] for name, source in case.catalog.items() if not source.is_stream}
     return [{**batch, **static} if place == 0 else batch for place, batch in enumerate(batches)]
 
@@ -61,7 +61,7 @@ def test_a_run_in_one_batch_is_a_bounded_run_up_to_its_watermark(case: Case) -> 
     )
     final = watermark - 1 if isinstance(query.emit, OnArrival) else watermark
     if query.is_plain_join and all(isinstance(i.window, Sliding | Continuous | Landmark) for i in query.streams):
-        final = 2**62  # a combination is there as soon as its rows are
+        final = 2**62  # a combination exists as soon as its rows have arrived
     expected = [row for row in naive.answers(query, case.data) if row[0] <= final]
     assert_same_answers(stream(query, batches).answers, expected)
 
@@ -131,7 +131,7 @@ def test_a_filter_that_lets_nothing_through_does_not_stop_time() -> None:
 
 
 def test_with_emit_every_a_row_may_come_until_its_first_answer() -> None:
-    """The window moved at 5, but nobody asks before 10: with W = 8 the row of 3 is still in time."""
+    """The window moves at 5, but the first answer is at 10: with W = 8 the row at 3 is still in time."""
     text = "SELECT COUNT(*) AS n FROM s [10 MICROSECOND SLIDE 5 MICROSECOND] EMIT EVERY 10 MICROSECONDS"
     answered = run(text, {"s": rows(10)}, {"s": rows(3)}, {"s": rows(12)})
     assert answered.late == {"s": 0}

@@ -72,7 +72,7 @@ def disordered(share: float, depth_seconds: float, **arguments: object) -> list[
 @pytest.mark.parametrize("share", [0.02, 0.3])
 @pytest.mark.parametrize("depth_seconds", [0.5, 4.0, 40.0])
 def test_disorder_has_the_depth_and_the_share(share: float, depth_seconds: float) -> None:
-    """40 s is more than a block (32 s): late rows wait through a whole one."""
+    """40 s is more than a block (32 s): some delayed rows wait for a whole block."""
     for table in disordered(share, depth_seconds, rows_per_second=1_000):
         times_us = event_times_us(table)
         lateness_us = np.maximum.accumulate(times_us) - times_us

@@ -1,4 +1,4 @@
-"""Nexmark's rules: the mix, references to what exists, heat, prices, and Tran's names."""
+"""Nexmark's rules: the mix of events, references, hot auctions and persons, prices, and Tran's names."""
 
 import numpy as np
 import pyarrow as pa
@@ -61,7 +61,7 @@ def test_references_reach_back_only_to_the_active() -> None:
 
 
 def test_the_hot_are_as_hot_as_published() -> None:
-    """In a hundred auctions in flight one is hot: half of the bids, and its share of the other half."""
+    """Of a hundred auctions in flight one is hot: it gets half of the bids and its share of the others."""
     streams = tables(rows=1_000_000)
     bids = streams["bid"]
     epochs = np.arange(bids.num_rows) // 46

@@ -1,4 +1,4 @@
-"""A workload as it happens."""
+"""A workload written step by step."""
 
 from pathlib import Path
 

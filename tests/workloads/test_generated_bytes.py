@@ -1,4 +1,4 @@
-"""The laws that all workloads share: the seed decides every byte, rows are exact, longer is an extension."""
+"""Laws of all workloads: the seed decides every byte, rows are exact, a longer run extends a shorter one."""
 
 import hashlib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Hosts have addresses and popularity, and the asked share of the branch shows on the backbone."""
+"""Hosts have addresses and popularity, and the given share of the branch's packets is on the backbone."""
 
 import ipaddress
 
@@ -21,7 +21,7 @@ def packets(table: pa.Table) -> list[tuple[str, str, int]]:
 
 @pytest.mark.parametrize("shared", [0.0, 0.3, 1.0])
 def test_the_share_of_the_branch_that_crosses(shared: float) -> None:
-    """With equal hosts a chance match is rare, so what is seen at both places has crossed."""
+    """With equally popular hosts, random matches are rare, so packets seen at both places have crossed."""
     streams = tables(rows=100_000, shared=shared, zipf=0, hosts=1_000_000)
     backbone = set(packets(streams["backbone"]))
     seen = [packet in backbone for packet in packets(streams["branch"])]

@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, are cut by row count alone, and never overwrite."""
+"""Files are complete when they appear, are divided by row count alone, and are never overwritten."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,7 +85,7 @@ def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         generate("synthetic", rows=10, seed=1, directory=tmp_path)
     assert str(caught.value) == (
-        f"folder '{tmp_path}' is not empty\nHint: choose a new folder, or empty this one first"
+        f"folder '{tmp_path}' is not empty\nHint: choose a new folder, or empty this one first."
     )
     with pytest.raises(UsageError, match="is a file, not a folder"):
         generate("synthetic", rows=10, seed=1, directory=tmp_path / "notes.txt")

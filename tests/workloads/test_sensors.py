@@ -1,4 +1,4 @@
-"""Rooms are calm without a fire, and a fire is one that the alarm query sees come and go."""
+"""Rooms have normal readings without a fire, and the alarm query sees fires start and end."""
 
 import itertools
 
@@ -74,7 +74,7 @@ def test_every_room_reports_once_per_period() -> None:
 
 
 def test_a_fire_swells_and_dies_down() -> None:
-    """One room that always burns: the hottest reading lies between two calm ones in every period."""
+    """One room with a fire in every period: the hottest reading lies between two normal ones."""
     table = tables(rows=20_000, rooms=1, report_seconds=1, fires=1)["temperature"]
     celsius = table["celsius"].to_numpy()
     assert len(celsius) == 10_000

@@ -73,7 +73,7 @@ def run(
     files = assignments(table, "--table")
     tables = {name: named_table(name, text, schemas.pop(name, None)) for name, text in files.items()}
     if schemas:
-        hint = "give it with --stream or --table."
+        hint = "add it with --stream or --table."
         raise UsageError(f"--schema names '{next(iter(schemas))}', which is neither a stream nor a table", hint)
     settings = RunSettings(
         query_text(query),
