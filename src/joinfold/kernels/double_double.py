@@ -81,15 +81,6 @@ def multiply_dd(a_hi: float, a_lo: float, b_hi: float, b_lo: float) -> DoubleDou
 
 
 @part
-def multiply_dd_by_double(a_hi: float, a_lo: float, b: float) -> DoubleDouble:
-    """The product of a double-double and a double. Cost: 22 operations."""
-    product, error = two_product(a_hi, b)
-    if not math.isfinite(product):
-        return product, 0.0
-    return fast_two_sum(product, error + a_lo * b)
-
-
-@part
 def dd_of_int64(value: int) -> DoubleDouble:
     """An int64, exactly. Cost: 5 operations."""
     return fast_two_sum(float(value >> 32) * WORD, float(value & 0xFFFFFFFF))
