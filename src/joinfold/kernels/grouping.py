@@ -15,14 +15,10 @@ import numpy as np
 
 from joinfold.kernels.compiling import Booleans, Doubles, Hashes, Ids, Integers, kernel, part, readable
 from joinfold.kernels.double_double import add_double
+from joinfold.kernels.hashing import HALF, SEED, finalised
 
 FEW = 4  # numbers that a row may be, for each row, so that a table of them is quicker than a hash
 
-SEED = np.uint64(0x9E3779B97F4A7C15)
-FACTOR_1 = np.uint64(0xFF51AFD7ED558CCD)
-FACTOR_2 = np.uint64(0xC4CEB9FE1A85EC53)
-HALF = np.uint64(32)
-FOLD = np.uint64(33)
 LOW_WORD = np.uint64(0xFFFFFFFF)
 
 
@@ -95,15 +91,10 @@ def largest(entry_of_row: Integers, entries: int, codes: Integers, mask: Boolean
 
 @part
 def hash_of_row(codes: Integers, row: int) -> np.uint64:
-    """The hash of a column of codes int64[C, n]: murmur3's finaliser, once for each code. Cost: O(C)."""
+    """The hash of a row of codes int64[C, n]: all of its codes, mixed in one after the other. Cost: O(C)."""
     state = SEED
     for column in range(codes.shape[0]):
-        state ^= np.uint64(codes[column, row])
-        state ^= state >> FOLD
-        state *= FACTOR_1
-        state ^= state >> FOLD
-        state *= FACTOR_2
-        state ^= state >> FOLD
+        state = finalised(state ^ np.uint64(codes[column, row]))
     return state
 
 

@@ -10,10 +10,7 @@ grows the arrays and calls them again from there.
 import numpy as np
 
 from joinfold.kernels.compiling import Ids, Integers, kernel, part, readable
-
-FACTOR_1 = np.uint64(0xFF51AFD7ED558CCD)
-FACTOR_2 = np.uint64(0xC4CEB9FE1A85EC53)
-HALF = np.uint64(32)
+from joinfold.kernels.hashing import spread
 
 
 class IdTable:
@@ -88,10 +85,7 @@ def _capacity_for(room: int) -> int:
 def place_of(places: Integers, value: int) -> np.uint64:
     """The place in int64[capacity, 2] that holds a value, or the empty one that it belongs in. Cost: O(1)."""
     limit = np.uint64(places.shape[0] - 1)
-    mixed = np.uint64(value)
-    mixed = (mixed ^ (mixed >> HALF)) * FACTOR_1  # a double that is whole has only zeros in its low bits
-    mixed = (mixed ^ (mixed >> HALF)) * FACTOR_2
-    place = (mixed >> HALF) & limit
+    place = spread(value) & limit
     while places[place, 1] != 0 and places[place, 0] != value:
         place = (place + np.uint64(1)) & limit
     return place

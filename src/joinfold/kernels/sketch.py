@@ -14,7 +14,8 @@ from math import log
 import numpy as np
 
 from joinfold.kernels.compiling import Booleans, Bytes, Hashes, Integers, kernel, readable
-from joinfold.kernels.grouping import FACTOR_1, FACTOR_2, FOLD, SEED, mix
+from joinfold.kernels.grouping import mix
+from joinfold.kernels.hashing import SEED, finalised
 
 REGISTERS = 128
 BINS = 256
@@ -69,11 +70,7 @@ def _sketch(codes: Integers, factors: Hashes, counts: Integers, registers: Bytes
             state = SEED
             for column in range(codes.shape[0]):
                 state += np.uint64(codes[column, row]) * factors[number, column]
-            state ^= state >> FOLD
-            state *= FACTOR_1
-            state ^= state >> FOLD
-            state *= FACTOR_2
-            state ^= state >> FOLD
+            state = finalised(state)
             if number == 0:
                 bins[(state >> _BIN) & _IN_BIN] += counts[row]
             place = state >> _CHOOSING

@@ -22,15 +22,13 @@ in use).
 import numpy as np
 
 from joinfold.kernels.compiling import Doubles, Ids, Integers, count_of_ids, kernel, part
+from joinfold.kernels.hashing import scattered
 
 START, LENGTH, CAPACITY = 0, 1, 2
 TAIL, LIVE = 0, 1
 SHORT = 64  # slots that are scanned sooner than a second cache line is fetched
 LEAST_ROOM = 16
 SPARSE = 8  # a pool with fewer than one live slot in so many gives memory back
-
-FACTOR = -7046029254386353131  # 2^64 over the golden ratio; products wrap around
-HALF = 32
 
 
 class Slabs:
@@ -237,7 +235,7 @@ def _copy_slot(
 @part
 def _home(capacity: int, gid: int) -> int:
     """The place, from 0, at which the search for a group begins in a slab's index of 2·capacity places."""
-    return (gid * FACTOR >> HALF) & (2 * capacity - 1)
+    return scattered(gid) & (2 * capacity - 1)
 
 
 @part

@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from joinfold.kernels.compiling import Integers, kernel, part
+from joinfold.kernels.hashing import HALF_BITS, scattered
 from joinfold.kernels.structures.members import (
     CODE,
     COLUMNS,
@@ -34,8 +35,6 @@ from joinfold.kernels.structures.operations import INSERT, PROBE, Kinds
 BUCKET_OLDER, BUCKET_NEWER = COLUMNS, COLUMNS + 1
 FIRST, LAST = 0, 1
 
-FACTOR = -7046029254386353131  # 2^64 over the golden ratio; products wrap around
-HALF = 32
 LOW_HALF = 2**32 - 1
 UNLIMITED = np.iinfo(np.int64).max
 
@@ -129,7 +128,7 @@ def _probe(
 
 @part
 def _bucket_of(buckets: Integers, key: int) -> int:
-    bucket: int = ((key * FACTOR >> HALF) & LOW_HALF) * buckets.shape[0] >> HALF
+    bucket: int = (scattered(key) & LOW_HALF) * buckets.shape[0] >> HALF_BITS
     return bucket
 
 
