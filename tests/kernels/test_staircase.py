@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joinfold.kernels import products
 from joinfold.kernels.charging import charge_leaves, charge_valued
 from joinfold.kernels.identity import IdTable
 from joinfold.kernels.staircase import GroupStairs, LatestLeave, StairSet
 from joinfold.kernels.steps import NEVER
+from joinfold.kernels.totals import OF_ALL, OF_DELTA, OF_DELTA_AND_SLOT, OF_SLOT, OF_SLOT_AND_DELTA, PAIRED
 
-from .test_products import MODES, PAIRED
+from .test_products import MODES
 
 Element = tuple[int, int, int, int]
 """key, group, leave, code"""
@@ -98,11 +98,11 @@ def join(mode: int, valued: list[Element], others: list[Element]) -> dict[object
 
 
 REVERSED = {
-    products.OF_DELTA: products.OF_SLOT,
-    products.OF_SLOT: products.OF_DELTA,
-    products.OF_DELTA_AND_SLOT: products.OF_SLOT_AND_DELTA,
-    products.OF_SLOT_AND_DELTA: products.OF_DELTA_AND_SLOT,
-    products.OF_ALL: products.OF_ALL,
+    OF_DELTA: OF_SLOT,
+    OF_SLOT: OF_DELTA,
+    OF_DELTA_AND_SLOT: OF_SLOT_AND_DELTA,
+    OF_SLOT_AND_DELTA: OF_DELTA_AND_SLOT,
+    OF_ALL: OF_ALL,
 }
 
 
@@ -170,7 +170,7 @@ def test_groups_that_empty_give_memory_back() -> None:
     latest, groups = LatestLeave(), GroupStairs()
     latest.insert(np.zeros(1, np.int32), np.zeros(1, np.int32), np.array([NEVER]), 0)
     kid, gid, leave, code = columns([(0, group, 10 + step, -step) for group in range(50) for step in range(100)])
-    charge_valued(kid, gid, leave, code, latest, products.OF_DELTA, None, groups, 0)
+    charge_valued(kid, gid, leave, code, latest, OF_DELTA, None, groups, 0)
     full = groups.steps.bytes_held
     present, codes = groups.heads(12)
     assert present.all() and codes.tolist() == [-3] * 50

@@ -14,7 +14,7 @@ import numpy as np
 
 from joinfold.kernels.aggregation_set import AggregationSet
 from joinfold.kernels.compiling import Bytes, Doubles, Ids, Integers, count_of_ids, kernel, readable, readable_ids
-from joinfold.kernels.products import OF_ALL, OF_DELTA, OF_SLOT, Totals
+from joinfold.kernels.totals import OF_ALL, OF_DELTA, OF_SLOT, Totals
 from joinfold.kernels.wrapping import added
 
 FULL = 3  # places for each that is in use, from which on a table is worthwhile

@@ -13,8 +13,8 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from joinfold.kernels.compiling import Ids, Integers, part
-from joinfold.kernels.slabs import LENGTH, START
+from joinfold.kernels.compiling import Ids, part
+from joinfold.kernels.slabs import LENGTH, START, Slots
 
 AHEAD = 2  # entries between a prefetch and its use
 LINE_BYTES = 64
@@ -43,8 +43,9 @@ prefetch = cast(Callable[[NDArray[Any], int], None], intrinsic(_prefetch))
 
 
 @part
-def prefetch_slab(slabs: Integers, gids: Ids, ints: Integers, kid: Ids, entry: int) -> None:
+def prefetch_slab(slots: Slots, kid: Ids, entry: int) -> None:
     """Ask for the slab that the entry ``AHEAD`` of this one will read, unless it is a single slot. Cost: O(length)."""
+    slabs, gids, ints = slots.slabs, slots.gids, slots.ints
     if entry + AHEAD < kid.size:
         key = kid[entry + AHEAD]
         if key < slabs.shape[0] and slabs[key, LENGTH] > 1:
