@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from joinfold.kernels.compiling import Bytes, Doubles, Ids, Integers, count_of_ids, readable, readable_ids
+from joinfold.kernels.compiling import Arrays, Doubles, Ids, Integers, count_of_ids, readable, readable_ids
 from joinfold.kernels.identity import packed
 from joinfold.kernels.range_sums import RangeSums, sum_ranges
 from joinfold.kernels.segment_trees import (
@@ -64,14 +64,14 @@ class OrderStatistics:
         return int(self._usage[LIVE])
 
     @property
-    def is_worn(self) -> bool:
+    def has_drifted(self) -> bool:
         """Whether a floating sum may be wrong by more than 1e-9 of its weight, because of what has left its place."""
         return bool(self._usage[DOUBTFUL])
 
     @property
     def bytes_held(self) -> int:
         """The memory of all arrays."""
-        return sum(array.nbytes for array in (*self._index, *self._payloads))
+        return sum(array.nbytes for array in (*self._index, *self._nodes))
 
     def place(self, kid: Ids, gid: Ids, code: Integers) -> None:
         """Announce entries that will be added: kid, gid int32[n], code int64[n]; their places are kept until then.
@@ -102,7 +102,7 @@ class OrderStatistics:
             self.place(kid, gid, code)
             segments, leaves = self._find(kid, gid, code)
         change_leaves(
-            segments, leaves, ints, dds, sign, self._first_leaf, *self._payloads, self._usage, self.largest_magnitude
+            segments, leaves, ints, dds, sign, self._first_leaf, self._nodes, self._usage, self.largest_magnitude
         )
         sum_above(
             segments, leaves, self._first_leaf, self._ints, self._dds, self.largest_magnitude, np.empty_like(leaves)
@@ -130,37 +130,25 @@ class OrderStatistics:
                 np.empty((room, columns)),
             )
             rows = sum_ranges(
-                kid,
-                low,
-                high,
-                *self._index,
-                self._ints,
-                self._dds,
-                self.largest_magnitude,
-                at,
-                sums.delta,
-                sums.group,
-                sums.ints,
-                sums.dds,
-                sums.weights,
+                kid, low, high, self._index, self._ints, self._dds, self.largest_magnitude, at, tuple(sums)
             )
             if rows:
                 yield sums.first(rows)
 
     @property
-    def _index(self) -> tuple[Integers, Integers, Integers, Integers]:
-        """What finds a leaf: first_segment, pairs, first_leaf, codes."""
+    def _index(self) -> Arrays:
+        """What kernels take: the fields of ``Index``."""
         return self._first_segment, self._pairs, self._first_leaf, self._codes
 
     @property
-    def _payloads(self) -> tuple[Integers, Doubles, Doubles, Bytes]:
-        """What is known of nodes and leaves: ints, dds, doubts, waiting."""
+    def _nodes(self) -> Arrays:
+        """What kernels take: the fields of ``Nodes``."""
         return self._ints, self._dds, self._doubts, self._waiting
 
     def _find(self, kid: Ids, gid: Ids, code: Integers) -> tuple[Integers, Integers]:
         """Segments and leaves of places, −1 where there is none."""
         segments, leaves = np.empty(kid.size, np.int64), np.empty(kid.size, np.int64)
-        find_leaves(kid, gid, code, *self._index, segments, leaves)
+        find_leaves(kid, gid, code, self._index, segments, leaves)
         return segments, leaves
 
     def _groups_of(self, kid: Ids) -> int:
@@ -176,26 +164,15 @@ class OrderStatistics:
         more_pairs, more_codes = _ascending(more_pairs, more_codes)
         pairs, first_leaf = np.empty((2, len(self._pairs) + len(more_pairs)), np.int64)
         codes, leaf_of = np.empty((2, len(self._codes) + len(more_pairs)), np.int64)
-        segments, leaves = merge_places(
-            self._pairs,
-            self._first_leaf,
-            self._codes,
-            self._ints,
-            self._waiting,
-            more_pairs,
-            more_codes,
-            pairs,
-            first_leaf,
-            codes,
-            leaf_of,
-        )
+        merged = NOWHERE, pairs, first_leaf, codes
+        segments, leaves = merge_places(self._index, self._ints, self._waiting, more_pairs, more_codes, merged, leaf_of)
         self._pairs, self._codes = pairs[:segments].copy(), codes[:leaves].copy()
         old_first_leaf, self._first_leaf = self._first_leaf, np.append(first_leaf[:segments], leaves)
         keys = int(self._pairs[-1] >> 32) + 1 if segments else 0
         self._first_segment = np.searchsorted(self._pairs, np.arange(keys + 1) << 32)
-        before = old_first_leaf, *self._payloads
+        old_nodes = self._nodes
         self._allocate(leaves, self._ints.shape[1], self._doubts.shape[1] // 2)
-        move_leaves(leaf_of[:leaves], *before, self._first_leaf, *self._payloads)
+        move_leaves(leaf_of[:leaves], old_first_leaf, old_nodes, self._first_leaf, self._nodes)
         sum_nodes(self._first_leaf, self._ints, self._dds, self.largest_magnitude)
 
 

@@ -80,7 +80,7 @@ class Summed:
     @property
     def has_drifted(self) -> bool:
         """Whether a floating sum has become small against what has gone through it."""
-        return self.totals.has_drifted or any(sums.is_worn for sums in self._sums)
+        return self.totals.has_drifted or any(sums.has_drifted for sums in self._sums)
 
     @property
     def live_entries(self) -> int:
