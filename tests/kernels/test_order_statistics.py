@@ -278,11 +278,11 @@ def test_a_range_may_wrap_where_no_node_does() -> None:
     assert piece.ints.tolist() == [[2, -4]] and held.largest_magnitude.tolist() == [4, LARGEST]
 
 
-def test_places_that_wait_are_sorted_in_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    sorted_anew = []
-    original = OrderStatistics._sort_anew
+def test_places_that_wait_are_built_in_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rebuilt = []
+    original = OrderStatistics._rebuild
     monkeypatch.setattr(
-        OrderStatistics, "_sort_anew", lambda held, *new: sorted_anew.append(len(new[0])) or original(held, *new)
+        OrderStatistics, "_rebuild", lambda held, *new: rebuilt.append(len(new[0])) or original(held, *new)
     )
     held = OrderStatistics(2, 1)
     first = [(0, 0, code, 1, 1, 1) for code in range(-5, 5)]
@@ -291,14 +291,14 @@ def test_places_that_wait_are_sorted_in_once(monkeypatch: pytest.MonkeyPatch) ->
     held.place(*arrays(second + second)[:3])
     for entry in first + second:
         held.update(*arrays([entry]), 1)
-    assert sorted_anew == [10, 70]  # the second time with repetitions
+    assert rebuilt == [10, 70]  # the second time with repetitions
     held.update(*arrays(first + second), -1)
     held.place(*arrays(first)[:3])
     held.update(*arrays([(1, 0, 0, 1, 1, 1)]), 1)  # leaves the places away that nobody announced again
     held.update(*arrays(first), 1)
-    assert sorted_anew == [10, 70, 1]
+    assert rebuilt == [10, 70, 1]
     held.update(*arrays(second), 1)
-    assert sorted_anew == [10, 70, 1, 35] and held.live_entries == 1 + 45
+    assert rebuilt == [10, 70, 1, 35] and held.live_entries == 1 + 45
 
 
 def test_memory_follows_the_window() -> None:

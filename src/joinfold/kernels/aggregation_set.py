@@ -1,12 +1,14 @@
 """The live window of one input, aggregated: a payload for every (key, group).
 
-A payload is a row of integers, the number of rows first, and of double-doubles. Sub-windows that enter add theirs
-and those that leave subtract it; a slot whose number of rows becomes 0 is gone, and with it whatever rounding left
-in its sums, so an empty set is exactly empty. Integers wrap around: ``largest_magnitude`` tells whether any can have.
+A payload is a row of integers, the number of rows first, and of double-doubles. Sub-windows that enter add their
+payloads, and those that leave subtract them. A slot whose number of rows becomes 0 is removed, and what rounding left
+in its sums goes with it: an empty set is exactly empty. Integers wrap around; ``largest_magnitude`` tells whether one
+may have.
 
-Double-doubles round. Beside each stands its *wear*: the weight Σ|x| of what was summed, and the turnover, which is the
-sum of the weights that it had after every step. A step rounds by less than 2^−103 of the weight, and the weight itself,
-a plain double, by less than 2^−52; so both are known to that part of the turnover.
+Double-doubles round, so a sum *drifts* from the truth. Two doubles beside it bound its drift: the weight Σ|x| of what
+is summed now, and the turnover, which is the sum of the weights after every step. A step rounds a sum by less than
+2^−103 of its weight, and the weight, a plain double, by less than 2^−52. So a sum is wrong by less than 2^−103 of the
+turnover, and a weight by less than 2^−52 of it.
 """
 
 import math

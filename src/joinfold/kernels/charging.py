@@ -1,13 +1,14 @@
 """A combination is charged to its group until its first member leaves (Wang's TC, for MAX).
 
-An element that enters on either side meets what the other side holds, and (the earlier leave, code) goes into the
-staircase of the output group. Charging twice does no harm::
+An element that enters on either side meets what the other side holds. Each combination goes into the staircase of its
+output group as (the earlier leave, code). Charging twice does no harm::
 
     enters        meets            charges
     a: leave 9    b until 7        (7, code of a)
     b: until 8    a: leave 9       (8, code of a)      a's later steps are lower and would leave at 8 too
 
-Where b was there until 7 already, what a loses before 7 has been charged: only a's steps after that are met.
+If a slot like b was there until 7 before, then all that a's steps give until 7 has been charged. So b meets only those
+of a's steps that leave after 7.
 """
 
 from collections.abc import Callable
@@ -56,7 +57,7 @@ def charge_leaves(
 ) -> None:
     """Charge the values that entries of the other side meet: kid, gid int32[n], leave int64[n].
 
-    ``latest`` is the set that the entries are about to enter: it tells what they would charge again. Cost: O(1) for
+    ``latest`` is the set that the entries are about to enter: it tells what has been charged before. Cost: O(1) for
     each slot, and O(log steps) for each step in it that is met and not charged yet.
     """
     elements = readable_ids(kid), readable_ids(gid), readable(leave, np.int64), WITHOUT_CODES
@@ -166,8 +167,8 @@ def _charge_leaves(
 ) -> int:
     """Charge the steps of ``Slots`` that leave after ``now`` with ``Elements`` from ``done`` on.
 
-    Steps that leave before the latest leave of an element's own slot have been charged. The slots of both sides come
-    first, then the output: see ``_charge_valued``, also for what is given.
+    Of an element's own slot (``latest_arrays``) the latest leave is known: until then the steps have been charged.
+    The output, and what is given, are those of ``_charge_valued``.
     """
     elements, latest = Elements(*element_arrays), Slots(*latest_arrays)
     slots, slot_steps = Slots(*slot_arrays), Steps(*slot_step_arrays)

@@ -1,6 +1,6 @@
 """Double-doubles in compiled code: ``numbers.double_double`` for one number, in the inner loops of kernels.
 
-Both halves give the same bits. Values passed in are finite; a result beyond the largest double is (±∞, 0).
+Both modules give the same bits. Arguments are finite; a result beyond the largest double is (±∞, 0).
 """
 
 import math

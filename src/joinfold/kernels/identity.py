@@ -1,10 +1,11 @@
 """Dense ids for sparse values: int64 → 0, 1, 2, … in order of first appearance, and back.
 
-Keys and groups live in arrays that their ids index. The table is open addressing with linear probing, at
-most half full; a place holds a value beside its id + 1, so one cache line answers. A table never forgets.
+What is known of keys and groups is in arrays, and ids are the indexes. The table is open addressing with linear
+probing, at most half full. A place holds a value beside its id + 1, so one cache line answers. Values are never
+removed.
 
-Kernels cannot make their arrays longer: they stop where there is no room and say how far they came, and ``IdTable``
-grows the arrays and calls them again from there.
+A kernel cannot make its arrays longer. It stops where there is no room and says how far it came; ``IdTable`` makes room
+and calls it again from there.
 """
 
 from typing import NamedTuple

@@ -1,14 +1,14 @@
 """The live window of one input, in the order of a code: what an inequality or a band of the join needs of it.
 
-A payload, a row of integers with the number of rows first and of double-doubles, is at a *place*: (key, group, code).
+A payload is a row of integers, the number of rows first, and of double-doubles. It is at a *place*: (key, group, code).
 An entry of the other input has a key and a range of codes, and needs for every group of that key the sum of the
-payloads in the range. ``segment_trees`` gives it in O(log n), whatever the number of payloads in the range, and takes
-payloads in and out in O(log n). Entries may come in any order, and are fastest in that of their places.
+payloads in the range. ``segment_trees`` gives it in O(log n), however many payloads are in the range, and adds or
+subtracts a payload in O(log n). Entries may come in any order; the order of their places is the fastest.
 
-Such a tree does not grow. All places are sorted anew, with those that are new among them, when an entry comes whose
-place is not there, and those that nobody needs any more are left away. This costs O(n), so it has to be seldom: entries
-are known before they enter, and whoever knows them says so, once for many, with ``place``. A place is *waiting* from
-then until a payload is added there. Forgetting ``place``, or saying it twice, changes no answer.
+Such a tree has fixed places. For an entry with a new place the trees are rebuilt, with this place and without those
+that are no longer needed. That costs O(n), so it has to be seldom. Entries are known before they enter: the caller
+announces many at once with ``place``. A place is *waiting* from then until a payload is added there. A place that is
+not announced, or is announced twice, changes no answer.
 """
 
 from collections.abc import Iterator
@@ -30,9 +30,9 @@ from joinfold.kernels.segment_trees import (
     sum_nodes,
 )
 
-FEW = 1024  # leaves that are kept whether they are needed or not
+FEW = 1024  # so many leaves are kept, needed or not
 NOWHERE = np.zeros(0, np.int64)
-SPARSE = 4  # trees with fewer than one leaf in so many that is needed give memory back
+SPARSE = 4  # memory is given back when fewer than one leaf in so many is needed
 
 
 class OrderStatistics:
@@ -65,7 +65,7 @@ class OrderStatistics:
 
     @property
     def has_drifted(self) -> bool:
-        """Whether a floating sum may be wrong by more than 1e-9 of its weight, because of what has left its place."""
+        """Whether a floating sum may be wrong by more than 1e-9 of its weight, because payloads have left its place."""
         return bool(self._usage[DOUBTFUL])
 
     @property
@@ -84,7 +84,7 @@ class OrderStatistics:
         self._waiting[leaves[leaves >= 0]] = 1
         is_new = leaves < 0
         if is_new.any():
-            self._sort_anew(packed(kid[is_new], gid[is_new]), code[is_new])
+            self._rebuild(packed(kid[is_new], gid[is_new]), code[is_new])
         self._usage[WAITING] = np.count_nonzero(self._waiting)
 
     def update(self, kid: Ids, gid: Ids, code: Integers, ints: Integers, dds: Doubles, sign: int) -> None:
@@ -108,7 +108,7 @@ class OrderStatistics:
             segments, leaves, self._first_leaf, self._ints, self._dds, self.largest_magnitude, np.empty_like(leaves)
         )
         if len(self._waiting) > max(FEW, SPARSE * int(self._usage[LIVE] + self._usage[WAITING])):
-            self._sort_anew(NOWHERE, NOWHERE)
+            self._rebuild(NOWHERE, NOWHERE)
 
     def ranges(self, kid: Ids, low: Integers, high: Integers, chunk: int = 65536) -> Iterator[RangeSums]:
         """The sums of payloads with a code from low to high, both included: kid int32[n], low, high int64[n].
@@ -156,8 +156,8 @@ class OrderStatistics:
         known = kid[kid < len(self._first_segment) - 1]
         return max(1, int((self._first_segment[known + 1] - self._first_segment[known]).sum()))
 
-    def _sort_anew(self, more_pairs: Integers, more_codes: Integers) -> None:
-        """Keep places with rows and those that wait, and have m more wait among them.
+    def _rebuild(self, more_pairs: Integers, more_codes: Integers) -> None:
+        """Build the trees again, of places with rows, places that wait, and m more, which wait from now on.
 
         Cost: O(keys + (I + F)·leaves + m·log m).
         """

@@ -89,8 +89,8 @@ def sum_ranges(
 def _sum_ints(ints: Integers, start: int, node: int, stop: int, column: int) -> tuple[int, int]:
     """The sum of an integer over the leaves that are nodes ``node`` to ``stop`` − 1, and its magnitude.
 
-    The magnitude is ``LARGEST`` if the sum has wrapped around on its way. Whether a node stands alone is a toss of a
-    coin, which no processor foretells: so there is no branch, and those that do not are zeroed. Cost: O(log leaves).
+    The magnitude is ``LARGEST`` if the sum has wrapped around on its way. No processor can predict whether a node
+    stands alone. So there is no branch: a node that does not is replaced by zero. Cost: O(log leaves).
     """
     total, wrapped = 0, 0
     while node < stop:
@@ -113,7 +113,7 @@ def _sum_dds(dds: Doubles, start: int, node: int, stop: int, sums: RangeSums, ro
     if sums.weights.shape[1] == 0:
         return
     while node < stop:
-        # Both ends in one loop, so that adding is written, and compiled, once.
+        # Both ends in one loop, so that the addition is compiled once.
         for alone in range(2):
             if alone == 0:
                 taken, is_taken = node, node & 1

@@ -10,18 +10,18 @@ The payloads of one (key, group) are the leaves of a *segment*, by ascending cod
            4     5                    n need not be a power of two: a sum does not mind the order of its terms
     code   50    90      20
 
-Nothing is ever added to an inner node or taken from it. It is summed anew from its children, so it depends on the
-leaves of now and not on those that were, and what has left cannot have left rounding behind.
+An inner node is always summed again from its children, never changed by a difference. So it depends only on the leaves
+as they are now, and payloads that have left leave no rounding behind.
 
 Entries come in batches, best in the order of their places: then each is found near the one before it, and a node above
-several of them is summed once and not for each.
+several of them is summed only once.
 
-Only in a leaf do entries come and go, those with one code. A leaf without rows is exactly zero. For any other it is
-noted how much rounding has in fact taken from its sums: its *doubts*. Sums that needed no rounding have none, however
-large they were.
+Only leaves are changed by differences: entries with the same code share one. A leaf without rows is exactly zero. Every
+other leaf knows how much rounding has in fact taken from its sums: its *doubts*. Sums that needed no rounding have
+none, however large they were.
 
-The nodes of all segments are in one array, those of a segment whose first leaf is f from 2·f on. So leaf l of a segment
-that ends before leaf e is at e + l, which is 2·f + n + (l − f).
+The nodes of all segments are in one array; those of a segment whose first leaf is f begin at 2·f. So leaf l of a
+segment that ends before leaf e is at 2·f + n + (l − f), which is e + l.
 
 In all kernels there are K keys, S segments and L leaves.
 """
@@ -69,7 +69,7 @@ def first_from(values: Integers, begin: int, end: int, value: int, beyond: bool)
 
 @part
 def first_near(values: Integers, begin: int, end: int, near: int, value: int, beyond: bool) -> int:
-    """What ``first_from`` finds, looked for around a place from begin to end. Cost: O(log distance from there)."""
+    """What ``first_from`` finds, with a search that begins at ``near``. Cost: O(log of the distance from there)."""
     step = 1
     if near < end and (values[near] < value or (beyond and values[near] == value)):
         begin = near + 1
@@ -257,10 +257,11 @@ def sum_above(
     largest_magnitude: Integers,
     nodes: Integers,
 ) -> None:
-    """Sum the nodes above leaves int64[n] of segments int64[n] anew, level by level; nodes int64[n] is room for one.
+    """Sum the nodes above leaves int64[n] of segments int64[n] again, level by level; nodes int64[n] is scratch.
 
-    Where leaves are on two levels a node may be summed before one of its children is. Then it comes again, a level up.
-    Cost: O((I + F)·log L) for each leaf, and less for neighbours, which have most of these nodes in common.
+    The leaves of a segment may be on two levels, so a node may be summed before one of its children is. Then it is
+    summed once more after that child. Cost: O((I + F)·log L) for each leaf, and less for neighbours, which have most of
+    these nodes in common.
     """
     begin = 0
     while begin < leaves.size:
@@ -326,6 +327,4 @@ def _is_doubtful(nodes: Nodes, place: int, leaf: int, column: int) -> bool:
     doubt = doubts[leaf, column]
     at_least = math.fabs(dds[place, 2 * column]) - doubt
     at_least = max(at_least, dds[place, 2 * columns + column] - doubts[leaf, columns + column])
-    return (
-        doubt > 0.0 and not doubt <= DRIFTED * at_least
-    )  # of what has been infinite nothing is known: at_least is NaN
+    return doubt > 0.0 and not doubt <= DRIFTED * at_least  # ``at_least`` is NaN for a sum that has been infinite

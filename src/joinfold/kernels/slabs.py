@@ -1,18 +1,18 @@
 """Slots by key and group, the slots of a key side by side: a *slab*.
 
-A probe with a key reads all of its slots in order, which is what memory is quick at, so slabs are contiguous pieces
-of one pool and not chains::
+A probe with a key reads all slots of the key in order. Memory is quickest where they are neighbours, so slabs are
+contiguous pieces of one pool and not chains::
 
     slabs   key 0 ─▶ start 0, length 3, capacity 4      key 1 ─▶ start 6, length 1, capacity 1
     pool    │ g7 │ g2 │ g5 │    │ ×  │ ×  │ g2 │          × a slab that moved away when it was full
 
-A full slab moves to the end of the pool with twice the capacity. When the pool is full, slabs move into a new
-one, in the order of their keys and without what is dead between them; one that is at most a quarter full
-gives capacity back. Copies per insertion are O(1) amortised.
+A full slab moves to the end of the pool with twice the capacity. When the pool is full, all slabs move into a new one,
+in the order of their keys and without the gaps; a slab that is at most a quarter full gives capacity back. Copies per
+insertion are O(1) amortised.
 
-A slot is found by scanning a short slab. A long one has an index beside it: places ``2·start`` to
-``2·(start + capacity)`` of ``probes`` are an open-addressing table of positions within the slab, so a key with very
-many groups costs no more per slot than many keys with few.
+A short slab is scanned for a slot. A long one has an index: places ``2·start`` to ``2·(start + capacity)`` of
+``probes`` are an open-addressing table of positions within the slab. So a slot costs no more in a key with very many
+groups than in one with few.
 
 """
 
@@ -25,9 +25,9 @@ from joinfold.kernels.hashing import scattered
 
 START, LENGTH, CAPACITY = 0, 1, 2
 TAIL, LIVE = 0, 1
-SHORT = 64  # slots that are scanned sooner than a second cache line is fetched
+SHORT = 64  # scanning so many slots takes less time than fetching another cache line
 LEAST_ROOM = 16
-SPARSE = 8  # a pool with fewer than one live slot in so many gives memory back
+SPARSE = 8  # memory is given back when fewer than one slot in so many is in use
 
 
 class Slots(NamedTuple):
@@ -129,7 +129,7 @@ def find(slots: Slots, kid: int, gid: int) -> int:
     if capacity <= SHORT:
         found = np.int32(-1)
         slab = slots.gids[start : start + length]
-        for offset in range(slab.size):  # to the end, without a branch: so it runs over vectors
+        for offset in range(slab.size):  # no branch and no early end, so that the compiler makes vectors of it
             found = max(found, np.int32(offset) if slab[offset] == gid else np.int32(-1))
         return start + found if found >= 0 else -1
     held = slots.probes[_place_of(slots, start, capacity, gid)]

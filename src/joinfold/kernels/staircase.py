@@ -1,11 +1,11 @@
 """MAX by time-carrying values: staircases by (key, group), how long the other side stays, and staircases of groups.
 
-One input has the values: ``StairSet`` keeps a staircase (see ``steps``) for every (key, group). The other only has to
-be there: ``LatestLeave`` keeps until when. ``GroupStairs`` has what ``charging`` made of both; its ``heads`` are the
-answer.
+One input has the values: ``StairSet`` keeps a staircase (see ``steps``) for every (key, group). Of the other input it
+only matters how long it stays: ``LatestLeave`` keeps that. ``GroupStairs`` has the combinations that ``charging`` made
+of both; its ``heads`` are the answer.
 
-The two sets drop what has left when as much has entered as was there at the last time, so memory follows the
-window; nothing is ever taken back.
+Entries are never subtracted: they leave when their time has come. The two sets drop those that have left whenever as
+many have entered as are there. So memory follows the window.
 """
 
 from typing import NamedTuple
@@ -17,8 +17,8 @@ from joinfold.kernels.slabs import LENGTH, START, Slabs, Slots, append, find, re
 from joinfold.kernels.steps import BLOCK, COLUMNS, GONE, STEPS, StepPool, Steps, drop, insert_step
 
 WITHOUT_CODES = readable((), np.int64)
-SELDOM = 1024  # entries that may enter a small set before it is searched for what has left
-SPARSE = 16  # a pool with fewer than one step in so many places gives memory back
+SELDOM = 1024  # so many entries may enter a small set before it drops what has left
+SPARSE = 16  # memory is given back when fewer than one place in so many has a step
 
 
 class Elements(NamedTuple):

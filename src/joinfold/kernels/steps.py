@@ -1,19 +1,20 @@
-"""What is left of a set of values for MAX when it is known when each will leave: a *staircase*.
+"""All that MAX needs of a set of values, if it is known when each will leave: a *staircase*.
 
-Rows only ever enter; one that leaves is one whose time has come (Wang's time-carrying values). An element (leave, code)
-that another outlives with a code at least as large will never be the maximum. The others, by ascending leave, have
-strictly descending codes::
+Rows only enter; each carries the time at which it leaves (Wang's time-carrying values). An element (leave, code) will
+never be the maximum if another one stays at least as long and has a code at least as large. All others, by ascending
+leave, have strictly descending codes::
 
     code │ ■─────┐
          │       └───■──┐          the maximum at any later time is the first step that has not left
          │              └─────■
          └──────────────────────── leave
 
-MIN is the same on complemented codes. ``NEVER`` is the leave of what stays for good.
+MIN is the same on complemented codes. ``NEVER`` is the leave of an element that stays for good.
 
-A staircase is a row of int64[…, 5]: where its block begins in a pool of steps, how many at the front of the block have
-left, how many are there, how many there is room for, and when the last one leaves. Blocks move and are compacted like
-slabs. Steps that have left are dropped when somebody comes by.
+The steps of a staircase are a block of a pool, and the staircase is a row of int64[…, 5]: where its block begins
+(BLOCK), how many steps at the front of the block have left (GONE), how many are there (STEPS), how many the block has
+room for (ROOM), and when the last one leaves (LAST). Blocks move and are compacted like slabs. Steps that have left are
+dropped when their staircase is read or changed.
 """
 
 from typing import NamedTuple
@@ -149,7 +150,10 @@ def move_blocks(old_arrays: Arrays, new_arrays: Arrays, stairs: Integers, rows: 
 
 @kernel
 def _open_end(stairs: Integers, steps: Steps, row: int) -> bool:
-    """Make a place at the end of a full block: over what has left, if that is half of it, else in twice the room."""
+    """Make a place at the end of a full block: move steps to its front if half has left, else to twice the room.
+
+    False if there is no such room. Cost: O(steps).
+    """
     leaves, codes = steps.leaves, steps.codes
     start, length, capacity = stairs[row, BLOCK], stairs[row, STEPS], stairs[row, ROOM]
     first = start + stairs[row, GONE]

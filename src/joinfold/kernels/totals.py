@@ -62,7 +62,7 @@ class Totals:
 
     @property
     def drift(self) -> Doubles:
-        """Of each double-double its weight and turnover, float64[groups, 2·dd_columns]; unused for two integers."""
+        """Weight and turnover of each double-double, float64[groups, 2·dd_columns]; 0 for products of two integers."""
         return self.room_drift[: self.groups]
 
     @property
@@ -95,10 +95,9 @@ class Totals:
             self.room_touched = _lengthened(self.room_touched, room)
 
     def take_touched(self) -> Integers:
-        """The groups touched since the last call, ascending, int64[m]; those without a combination are exactly empty.
+        """The groups touched since the last call, ascending, int64[m]; without a combination they become exactly empty.
 
-        To be called between steps: within one, sums of a group may be there before the combinations are.
-        Cost: O(groups).
+        Call it between steps: within one, a group may have sums before it has combinations. Cost: O(groups).
         """
         groups = np.flatnonzero(self.touched)
         self.room_touched[groups] = 0

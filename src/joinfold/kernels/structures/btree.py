@@ -9,9 +9,9 @@ An inner node has a record for each child, which separates it from the child bef
 Leaves and inner nodes are two pools (see ``nodes``); the same kernels split, even out and merge both. All leaves are
 equally deep, and a node is at least half full, except the root.
 
-A separator stays when the member that it was made from has gone: it separates as well as before. The first one of a
-node, which is not read there, is the one that its parent has for it. So it is right when nodes merge and it is not
-the first any more.
+A separator stays when the member that it was made from has gone: it separates as well as before. The first separator of
+a node is not read there; it equals the one that its parent has for the node. So it is right when nodes merge and it is
+no longer the first.
 """
 
 from typing import ClassVar, NamedTuple

@@ -4,7 +4,7 @@ Keys are ids and may come in any pattern, so a bucket is found from the high bit
 the number of buckets, which need not be a power of two.
 
 The number of buckets doubles when there are more than ``bucket_size`` members for each, and never halves. The chain of
-arrival has all members in the order that chains of buckets want them, so they are made anew in one walk.
+arrival has all members in the order that the chains of buckets need, so they are rebuilt in one walk.
 """
 
 from typing import ClassVar

@@ -45,7 +45,7 @@ NONE, ABSENT = -1, -2
 OLDEST, NEWEST, LIVE, TOUCHED = 0, 1, 2, 3
 DONE = 4  # operations that are done
 FOUND = 5  # matches that are written
-CURSOR, POSITION = 6, 7  # where the probe that is under way goes on, NONE if there is none; of what, is the structure's
+CURSOR, POSITION = 6, 7  # where the probe under way goes on (a member or a node), NONE if none is; the place in a node
 ROOT, LEVELS = 8, 9  # of trees
 STATES = 10
 
@@ -92,7 +92,7 @@ class Members(ABC):
 
     @property
     def touched(self) -> int:
-        """How many members were looked at so far, also as entries of nodes; one for each that enters or leaves."""
+        """How many members and records of nodes were looked at so far, plus one for each member that came or went."""
         return int(self.state[TOUCHED])
 
     @property

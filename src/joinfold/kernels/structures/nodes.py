@@ -8,8 +8,8 @@
 A node is the place where it begins. Records are ordered by (key, code, member), so no two are equal, and all members
 of one key with codes in a range are neighbours.
 
-The pool begins with the head of ``NIL``, which is no node: it has the number of free nodes as COUNT, and their chain
-begins at its LINK. All else is 0 there, so a tree may ask for the height of a child that is not there.
+The pool begins with the head of ``NIL``, which stands for no node. Its COUNT is the number of free nodes, and their
+chain begins at its LINK. All else is 0 there, so the height of a child that is not there is 0.
 """
 
 from collections.abc import Callable
