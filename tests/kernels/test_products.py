@@ -157,37 +157,7 @@ def test_a_group_that_empties_is_exactly_empty() -> None:
     assert totals.dds.tolist() == [[0.0, 0.0]]
 
 
-def test_cancellation_leaves_the_small_term() -> None:
-    aggregated, totals = filled([(0, 0, 1, 0, 1)]), Totals(1, 1)
-    one, zero = np.ones((1, 1), np.int64), np.zeros(1, np.int32)
-    for value, sign in ((1e16, 1), (1.0, 1), (1e16, -1)):
-        add_products(
-            zero, zero, one, np.array([[value, 0.0]]), sign, aggregated, OF_SLOT, None,
-            np.array([[0, 0]]), np.array([[0, 0, 1, 0]]), totals,
-        )  # fmt: skip
-    assert totals.dds.tolist() == [[1.0, 0.0]]
-
-
 def test_keys_that_the_other_input_never_had_meet_nothing() -> None:
     totals = Totals(1, 0, groups=1)
     add([(5, 0, 1, 1, 1), (10**6, 0, 1, 1, 1)], 1, filled([(2, 0, 1, 1, 1)]), OF_ALL, totals, None)
     assert totals.ints.tolist() == [[0]] and not totals.touched.any()
-
-
-def test_drift_follows_products_and_is_gone_with_the_group() -> None:
-    """Weight is Σ|x·y|; turnover grows with every step, those of the slots included."""
-    aggregated = AggregationSet(1, 1)
-    key, one = np.zeros(1, np.int32), np.ones((1, 1), np.int64)
-    for value in (2.0, -3.0):
-        aggregated.update(key, key, one, np.array([[value, 0.0]]), 1)
-    totals = Totals(1, 1)
-    arguments = (aggregated, OF_ALL, None, np.array([[0, 0]]), np.array([[0, 0, 0, 0]]), totals)
-    add_products(key, key, one, np.array([[-10.0, 0.0]]), 1, *arguments)
-    weight, turnover = totals.drift[0].tolist()
-    assert totals.dds[0].tolist() == [10.0, 0.0] and weight == 10.0 * (2.0 + 3.0)
-    assert turnover >= weight + 10.0 * (2.0 + 5.0)
-    assert totals.largest.tolist() == [10.0]
-    add_products(key, key, one, np.array([[-10.0, 0.0]]), -1, *arguments)
-    assert totals.drift[0, 0] == 0.0 and totals.drift[0, 1] > turnover
-    totals.take_touched()
-    assert not totals.drift.any()
