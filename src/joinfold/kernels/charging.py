@@ -80,7 +80,7 @@ def _charge(
     paired = mode in PAIRED
     assert mode in MODES and (pairs is not None or not paired)
     table = NO_PAIRS if pairs is None else pairs
-    groups.cover(groups_of(mode, elements[1], slot_groups, table))
+    groups.cover(groups_of(mode, Elements(*elements).gid, slot_groups, table))
     longest = slots.longest if paired else 0
     done, many = 0, elements[0].size
     while True:

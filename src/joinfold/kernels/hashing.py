@@ -1,7 +1,7 @@
 """How kernels hash: the factors, and three ways to mix the bits of an integer, from thorough to quick.
 
     finalised    every bit of the result depends on every bit of the value    rows, sketches, buckets
-    spread       the same for the high word, in two thirds of the steps       places in tables of ids
+    spread       the same for the high word alone, in one step less           places in tables of ids
     scattered    one multiplication, enough for ids, which are dense          slabs and hash indexes
 
 What is stored or sent by a hash depends on ``finalised`` (see ``grouping.mix``), so it must never change.
