@@ -49,7 +49,9 @@ def to_frame(spark: SparkSession, data: Any, source: Source) -> DataFrame:
         return data
     if isinstance(data, pa.Table | pa.RecordBatch):
         return spark.createDataFrame(pa.table(data), schema=schema_text(source.schema))
-    raise UsageError(f"'{source.name}' was registered as a schema without rows", "register a DataFrame or a table to run it.")
+    raise UsageError(
+        f"'{source.name}' was registered as a schema without rows", "register a DataFrame or a table to run it."
+    )
 
 
 def first_rows(frame: DataFrame, rows: int) -> pa.Table | None:

@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 
 from joinfold.kernels.charging import charge_valued
 from joinfold.kernels.grouping import group_rows, largest, sum_ints
-from joinfold.kernels.products import OF_DELTA
 from joinfold.kernels.staircase import GroupStairs, LatestLeave
+from joinfold.kernels.totals import OF_DELTA
 from joinfold.operators.calendars.calendar import BEGINNING, END
 from joinfold.operators.entries import Integers
 from joinfold.operators.windows.pair_values import PairValues

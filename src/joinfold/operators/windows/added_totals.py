@@ -42,8 +42,8 @@ class AddedTotals(GroupTotals):
             with np.errstate(all="ignore"):
                 high, low = dd.add(held, (sign * payload.reals[:, hi], sign * payload.reals[:, hi + 1]))
                 totals.dds[groups, hi], totals.dds[groups, hi + 1] = high, low
-                totals.wear[groups, hi] += sign * drift[:, hi]
-                totals.wear[groups, hi + 1] += np.abs(totals.wear[groups, hi]) + drift[:, hi + 1]
+                totals.drift[groups, hi] += sign * drift[:, hi]
+                totals.drift[groups, hi + 1] += np.abs(totals.drift[groups, hi]) + drift[:, hi + 1]
             if hi // 2 in self.exact and np.abs(high).max() >= EXACT:
                 raise too_many()
 

@@ -29,10 +29,11 @@ from numpy.typing import NDArray
 
 from joinfold.errors import EvaluationError
 from joinfold.kernels import aggregation_table
-from joinfold.kernels import products as kernel
 from joinfold.kernels.aggregation_set import AggregationSet
 from joinfold.kernels.aggregation_table import Aggregated, AggregationTable, laid_out
 from joinfold.kernels.compiling import count_of_ids, readable
+from joinfold.kernels.products import add_products
+from joinfold.kernels.totals import OF_ALL, OF_DELTA, OF_DELTA_AND_SLOT, OF_SLOT, OF_SLOT_AND_DELTA, Totals
 from joinfold.operators.calendars.calendar import BEGINNING, END
 from joinfold.operators.entries import Entries
 from joinfold.operators.windows.group_totals import GroupTotals, Product
@@ -208,7 +209,7 @@ class FusedTotals(GroupTotals):
             )
             key, group, integers = delta.key, delta.group, delta.integers
             columns = np.stack([delta.columns, products[:, last]], axis=1)
-        kernel.add_products(
+        add_products(
             key,
             group,
             integers,
@@ -242,10 +243,10 @@ class FusedTotals(GroupTotals):
         """Whose group a combination belongs to, as a mode of the kernels: that of the delta, of the slot, or both."""
         of_delta = next((ordinal for ordinal in delta if ordinal in self.grouped), None)
         if of_delta is None:
-            return kernel.OF_SLOT if slot in self.grouped else kernel.OF_ALL
+            return OF_SLOT if slot in self.grouped else OF_ALL
         if slot not in self.grouped:
-            return kernel.OF_DELTA
-        return kernel.OF_DELTA_AND_SLOT if of_delta < slot else kernel.OF_SLOT_AND_DELTA
+            return OF_DELTA
+        return OF_DELTA_AND_SLOT if of_delta < slot else OF_SLOT_AND_DELTA
 
     def counts_of(self, product: Product) -> Integers | None:
         """A column of all groups; None where it is zero in all of them."""
@@ -287,11 +288,11 @@ class FusedTotals(GroupTotals):
 
     def _wake(self, product: Product, source: Integers | None) -> None:
         assert not self.emitted_totals.instants, "emitted rows have a column for each product that is awake"
-        grown = kernel.Totals(len(self.awake) + 1, len(self.real_products), self.totals.groups)
+        grown = Totals(len(self.awake) + 1, len(self.real_products), self.totals.groups)
         grown.ints[:, :-1] = self.totals.ints
         grown.ints[:, -1] = 0 if source is None else source
         grown.dds[:] = self.totals.dds
-        grown.wear[:] = self.totals.wear
+        grown.drift[:] = self.totals.drift
         grown.largest[:] = self.totals.largest
         grown.touched[:] = self.totals.touched
         self.totals = grown

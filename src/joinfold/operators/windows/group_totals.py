@@ -16,8 +16,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from joinfold.kernels import products as kernel
 from joinfold.kernels.identity import IdTable
+from joinfold.kernels.totals import Totals
 from joinfold.physical.payload import ColumnRef, Sums
 from joinfold.physical.stage import Body
 
@@ -61,7 +61,7 @@ class GroupTotals:
         ]
         self.products: tuple[Product, ...] = (*body.integer_products, *self.nonzero.values())
         groups = 1 if body.is_global else 0
-        self.totals = kernel.Totals(integer_columns, len(body.real_products), groups)
+        self.totals = Totals(integer_columns, len(body.real_products), groups)
         self.emitted_totals = EmittedTotals()
         # for a view, the groups whose totals may have changed since they were last emitted
         self.touched: list[Integers] = []
@@ -134,7 +134,7 @@ class GroupTotals:
         if not self.nonzero:
             return False
         self.finish_updates()
-        weight, turnover = self.totals.wear[:, 0::2], self.totals.wear[:, 1::2]
+        weight, turnover = self.totals.drift[:, 0::2], self.totals.drift[:, 1::2]
         with np.errstate(invalid="ignore"):
             least = np.maximum(np.abs(self.totals.dds[:, 0::2]), weight - WEIGHED * turnover)
             return not bool((np.isfinite(turnover) & (least >= DRIFTED * turnover)).all())
@@ -153,7 +153,7 @@ class GroupTotals:
             counts = self.counts_of(product)
             zero = ... if counts is None else counts == 0
             self.totals.dds[zero, 2 * number : 2 * number + 2] = 0.0
-            self.totals.wear[zero, 2 * number : 2 * number + 2] = 0.0
+            self.totals.drift[zero, 2 * number : 2 * number + 2] = 0.0
 
     def counts_of(self, product: Product) -> Integers | None:
         """A column of all groups; None where it is zero in all of them."""

@@ -85,7 +85,7 @@ class SummedWindows:
     @property
     def has_drifted(self) -> bool:
         """Whether the rounding error of a floating sum may be too large; the bucket is then rebuilt."""
-        return self.totals.has_drifted or any(sums.is_worn for sums in self._sums)
+        return self.totals.has_drifted or any(sums.has_drifted for sums in self._sums)
 
     @property
     def live_entries(self) -> int:
