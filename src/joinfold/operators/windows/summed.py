@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from joinfold.kernels.order_statistics import OrderStatistics
-from joinfold.kernels.range_sums import RangeSums
+from joinfold.kernels.ranges.order_statistics import OrderStatistics
+from joinfold.kernels.ranges.range_sums import RangeSums
 from joinfold.operators.calendars.calendar import END
 from joinfold.operators.entries import Entries, Flags, Ids, Integers, Payload
 from joinfold.operators.methods.ic import Incremental

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joinfold.kernels.order_statistics import OrderStatistics
-from joinfold.kernels.range_sums import RangeSums, sum_ranges
+from joinfold.kernels.ranges.order_statistics import OrderStatistics
+from joinfold.kernels.ranges.range_sums import RangeSums, sum_ranges
 from joinfold.kernels.wrapping import LARGEST
 
 segments_of = st.lists(st.lists(st.integers(-20, 20), min_size=1, max_size=9, unique=True).map(sorted), max_size=6)

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joinfold.kernels.order_statistics import FEW, OrderStatistics
-
-from .test_aggregation_set import HALF_WORD, LARGEST, int64s, wrap
+from joinfold.kernels.ranges.order_statistics import FEW, OrderStatistics
+from tests.kernels.test_aggregation_set import HALF_WORD, LARGEST, int64s, wrap
 
 Entry = tuple[int, int, int, int, int, int]
 """key, group, code, rows, an integer, a whole double"""

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joinfold.kernels.order_statistics import OrderStatistics
-from joinfold.kernels.segment_trees import first_from, first_near
-
-from .test_aggregation_set import HALF_WORD, LARGEST
+from joinfold.kernels.ranges.order_statistics import OrderStatistics
+from joinfold.kernels.ranges.segment_trees import first_from, first_near
+from tests.kernels.test_aggregation_set import HALF_WORD, LARGEST
 
 values = st.integers(-9, 9) | st.sampled_from([-HALF_WORD, LARGEST])
 

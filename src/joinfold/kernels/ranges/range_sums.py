@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from joinfold.kernels.compiling import Arrays, Doubles, Ids, Integers, kernel, part
 from joinfold.kernels.double_double import add_dd
-from joinfold.kernels.segment_trees import Index, first_from, first_near
+from joinfold.kernels.ranges.segment_trees import Index, first_from, first_near
 from joinfold.kernels.wrapping import LARGEST
 
 LOW_WORD = 0xFFFFFFFF

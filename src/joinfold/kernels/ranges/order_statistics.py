@@ -17,8 +17,8 @@ import numpy as np
 
 from joinfold.kernels.compiling import Arrays, Doubles, Ids, Integers, count_of_ids, readable, readable_ids
 from joinfold.kernels.identity import packed
-from joinfold.kernels.range_sums import RangeSums, sum_ranges
-from joinfold.kernels.segment_trees import (
+from joinfold.kernels.ranges.range_sums import RangeSums, sum_ranges
+from joinfold.kernels.ranges.segment_trees import (
     DOUBTFUL,
     LIVE,
     WAITING,
