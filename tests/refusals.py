@@ -18,7 +18,7 @@ from joinfold.planner.planning import plan_query
 from joinfold.planner.stream_statistics import Statistics
 from joinfold.window import PartitionedRows, RangeByRows, Rows, Sliding, common
 
-METHOD_NAMES, WINDOWS, SEMANTICS = "concepts/methods.md", "concepts/windows.md", "reference/semantics.md"
+METHODS, WINDOWS, SEMANTICS = "concepts/methods.md", "concepts/windows.md", "reference/semantics.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,25 +128,25 @@ REFUSALS = (
     # --- by the planner: plans that cannot be
     Refusal(
         "IC cannot maintain a MIN or MAX$",
-        METHOD_NAMES,
+        METHODS,
         "IC cannot be forced on MIN and MAX",
         lambda asked: asked.forced.method == "ic" and asked.has_extremes,
     ),
     Refusal(
         "(TC|PC) must know when rows leave, and windows that count rows cannot tell$",
-        METHOD_NAMES,
+        METHODS,
         "TC and PC cannot be forced where windows count rows",
         lambda asked: asked.forced.method in ("tc", "pc") and asked.counts_rows,
     ),
     Refusal(
         "where windows count rows, MIN and MAX need every row, so nothing can be aggregated early$",
-        METHOD_NAMES,
+        METHODS,
         "MIN and MAX cannot be aggregated early there",
         lambda asked: bool(asked.forced.early) and asked.counts_rows and asked.has_extremes,
     ),
     Refusal(
         "a plain join has nothing to aggregate$",
-        METHOD_NAMES,
+        METHODS,
         "A plain join has neither a method nor early aggregation",
         lambda asked: (
             asked.query is not None
@@ -156,7 +156,7 @@ REFUSALS = (
     ),
     Refusal(
         "hash finds equal keys only, and '.*' is probed without a key$",
-        METHOD_NAMES,
+        METHODS,
         "A hash cannot be forced on an input that is looked for without an equality",
         lambda asked: (
             any(index.startswith("hash") for index in asked.forced.index.values())
@@ -165,7 +165,7 @@ REFUSALS = (
     ),
     Refusal(
         "the plan names '.*', which is a relation$",
-        METHOD_NAMES,
+        METHODS,
         "Nothing can be forced on a relation",
         lambda asked: (
             asked.query is not None
