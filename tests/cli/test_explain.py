@@ -1,4 +1,4 @@
-"""`joinfold explain`: the same texts as the library, exit status 0 or 2, and never a traceback."""
+"""`joinfold explain` prints the same texts as the library, exits with 0 or 2, and never shows a traceback."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -127,7 +127,7 @@ def test_explain_draws_windows(run: Run) -> None:
     drawn = session.sql(QUERY).explain("windows") + "\n"
     assert run("explain", QUERY, STREAM, "--windows") == (0, drawn, "")
     assert run("explain", QUERY, STREAM, "--stage=windows") == (0, drawn, "")
-    assert run("explain", REFUSED, STREAM, "--windows").status == 0  # a query has windows also where no engine runs it
+    assert run("explain", REFUSED, STREAM, "--windows").status == 0  # drawn although no engine runs the query
 
 
 def test_warnings_are_on_standard_error(run: Run) -> None:
