@@ -1,4 +1,4 @@
-"""What a running query tells a person."""
+"""The lines that report the progress of a running query."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -36,7 +36,7 @@ def test_lines() -> None:
     )
 
 
-def test_what_was_measured_is_one_line() -> None:
+def test_measured_statistics_are_one_line() -> None:
     tally = Tally()
     assert figures_line(tally) is None
     tally.add([STEP])

@@ -1,4 +1,4 @@
-"""Warnings: what is said of a query, and the nearest ones of which nothing is said."""
+"""Warnings about queries, and the nearest queries without a warning."""
 
 import pytest
 
