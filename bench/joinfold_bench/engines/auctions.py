@@ -87,8 +87,8 @@ def limit(streams: "Streams") -> "DataFrame":
 def spark_joins(streams: "Streams") -> "DataFrame":
     """The query as a user of Spark would write it.
 
-    It joins auctions with their sellers, copies each row for each of its sixty windows, joins the copies with the bids,
-    and groups last. Any other order costs Spark more, because auctions would meet their sellers once per window.
+    It joins auctions with their sellers, copies the result and the bids for each of their sixty windows, joins the
+    copies, and groups last. Any other order costs Spark more: auctions would be joined with sellers once per window.
     """
     persons, auctions, bids = (streams[name].withWatermark("ts", "0 seconds") for name in ("person", "auction", "bid"))
     sellers = persons.selectExpr("id AS seller", "state", "ts AS since")

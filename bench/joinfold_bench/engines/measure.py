@@ -85,7 +85,7 @@ def _finished_within(query: StreamingQuery, deadline: float) -> bool:
 
 
 def _stop(query: StreamingQuery, spark: SparkSession) -> None:
-    """Stops a query that may be busy, and waits until its last task has ended.
+    """Stops a query that may be busy, and waits until its last task has ended, at most ``PATIENCE_SECONDS``.
 
     An interrupted task runs on until it notices, and would disturb the next run. Logging is off meanwhile, because
     interrupted tasks log errors.
