@@ -1,7 +1,7 @@
-"""What may be refused, and nothing else: each message with the page that says so, and when.
+"""The complete list of refusals that are allowed: each message, the page that announces it, and when it applies.
 
-Tests that draw queries or plans at random meet refusals. They ask here whether a refusal is one of these; any other
-fails the test, because a planner that refuses what its pages promise would otherwise pass every one of them.
+Tests that draw random queries or plans meet refusals. A refusal that is not in this list fails the test. Otherwise a
+planner that refuses queries which the pages promise would pass all of these tests.
 """
 
 import re
@@ -23,7 +23,7 @@ METHODS, WINDOWS, SEMANTICS = "concepts/methods.md", "concepts/windows.md", "ref
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What was refused: a text, the query if the text has a meaning, and what was forced."""
+    """What was refused: the text, the query if the text could be bound, and the forced plan."""
 
     text: str
     query: LogicalQuery | None = None
@@ -52,7 +52,7 @@ class Asked:
 
     @property
     def has_inputs_without_common_key(self) -> bool:
-        """Relations are joined before: what equals them alone is no key of a window."""
+        """Only keys that all streams share count. Relations are joined earlier, so keys with relations do not."""
         assert self.query is not None
         aliases = {input_.alias for input_ in self.query.streams}
         keys = self.query.graph.keys
@@ -61,7 +61,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A message, as a pattern; the words of the page of docs/ that announces it; and when it may be given."""
+    """A pattern for the message, the page of docs/ and its words that announce it, and when it applies."""
 
     message: str
     page: str
@@ -125,7 +125,7 @@ REFUSALS = (
             asked.query is not None and isinstance(asked.query.emit, OnArrival) and asked.has_window(PartitionedRows)
         ),
     ),
-    # --- by the planner: plans that cannot be
+    # --- by the planner: plans that are impossible
     Refusal(
         "IC cannot maintain a MIN or MAX$",
         METHODS,
@@ -180,7 +180,7 @@ REFUSALS = (
 
 
 def check_refusal(error: QueryError, asked: Asked) -> None:
-    """Fails for a refusal that is not in the list, or that is given where it does not apply."""
+    """Fails if a refusal is not in the list, or does not apply."""
     known = [refusal for refusal in REFUSALS if re.match(refusal.message, error.message)]
     where = f"\n  {asked.text}\n  {asked.forced}"
     assert known, f"no page announces the refusal: {error.message}{where}"
@@ -190,7 +190,7 @@ def check_refusal(error: QueryError, asked: Asked) -> None:
 def planned(
     query: LogicalQuery, text: str, *choices: Plan, statistics: Statistics | None = None
 ) -> PlannedQuery | None:
-    """The plan by the first choice that may be, then by none; None for what no engine runs."""
+    """The plan with the first of the choices that is not refused, or without any; None if no engine runs the query."""
     for choice in (*choices, Plan()):
         try:
             return plan_query(query, choice, statistics)

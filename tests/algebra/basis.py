@@ -1,7 +1,8 @@
 """The smallest set of monomials that a join needs of its inputs.
 
-The sum of m over A×B is the sum over A of m's part with A's factors times the sum over B of the rest. So
-a basis is closed under taking parts, and an input keeps the parts that lie ``over`` its own factors.
+To sum a monomial m over A×B, divide it into the part with A's factors and the rest. The sum over A×B is the sum of the
+part over A times the sum of the rest over B. So a basis is closed under taking parts, and an input keeps the parts
+``over`` its own factors.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,7 +27,7 @@ def with_exponent(monomial: Monomial, factor: str, exponent: int) -> Monomial:
 
 
 def splits_of(monomial: Monomial) -> Iterator[tuple[Monomial, Monomial]]:
-    """Every way to give each factor to one of two inputs: 2 to the number of factors."""
+    """All ways to assign each factor to one of two inputs; with n factors there are 2ⁿ."""
     for size in range(len(monomial.powers) + 1):
         for part in combinations(monomial.powers, size):
             yield Monomial(part), Monomial(tuple(power for power in monomial.powers if power not in part))
@@ -76,5 +77,5 @@ class Basis:
         return tuple(monomial for monomial in self if monomial.factors <= own)
 
     def with_lower_powers(self) -> "Basis":
-        """The smallest larger basis in which sums can move to another origin (see ``moments.shifted``)."""
+        """The smallest basis that holds this one and in which sums can move to another origin (``moments.shifted``)."""
         return Basis.spanning(lower for monomial in self for lower in lowered(monomial))

@@ -1,4 +1,4 @@
-"""`joinfold explain`: the same texts as the library, exit status 0 or 2, and never a traceback."""
+"""`joinfold explain` prints the same texts as the library, exits with 0 or 2, and never shows a traceback."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -98,7 +98,7 @@ def write_readings(path: Path, rows: int = 3000) -> pa.Table:
     return table
 
 
-def test_explain_takes_rows_from_parquet_where_costs_are_asked_for(run: Run, tmp_path: Path) -> None:
+def test_explain_reads_rows_from_parquet_for_costs(run: Run, tmp_path: Path) -> None:
     session = Session()
     session.stream("A", write_readings(tmp_path / "a.parquet"), time="ts")
     result = run("explain", QUERY, f"--stream=A={tmp_path / 'a.parquet'}", "--stage=cost")
@@ -127,7 +127,7 @@ def test_explain_draws_windows(run: Run) -> None:
     drawn = session.sql(QUERY).explain("windows") + "\n"
     assert run("explain", QUERY, STREAM, "--windows") == (0, drawn, "")
     assert run("explain", QUERY, STREAM, "--stage=windows") == (0, drawn, "")
-    assert run("explain", REFUSED, STREAM, "--windows").status == 0  # a query has windows also where no engine runs it
+    assert run("explain", REFUSED, STREAM, "--windows").status == 0  # drawn although no engine runs the query
 
 
 def test_warnings_are_on_standard_error(run: Run) -> None:
@@ -162,7 +162,7 @@ def test_explain_finds_the_time(run: Run) -> None:
         assert time in run("explain", QUERY, f"--stream=A={schema}", *option).output
 
 
-def test_a_long_schema_is_no_path(run: Run) -> None:
+def test_a_long_schema_is_not_taken_for_a_path(run: Run) -> None:
     columns = ", ".join(f"column_number_{i} INT" for i in range(500))
     assert run("explain", "SELECT COUNT(*) FROM A [ROWS 5]", f"--stream=A={columns}").status == 0
 

@@ -1,4 +1,4 @@
-"""What is so for every command: the installed one, help, and arguments that it does not know."""
+"""What all commands share: missing and unknown arguments, and the installed program."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""`joinfold run`: what it refuses and warns of before Spark starts. It runs for real in `live/test_running.py`."""
+"""`joinfold run`: refusals and warnings before Spark starts. `live/test_running.py` runs it for real."""
 
 from pathlib import Path
 
