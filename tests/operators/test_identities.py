@@ -4,14 +4,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from joinfold.operators.identities import ColumnIds, RowIds
-from tests.operators.typed import FEW, columns, same, types
+from tests.operators.typed import FEW, columns, same
 
 
-@given(data=st.data(), type_=types)
+@pytest.mark.parametrize("type_", FEW, ids=str)
+@given(data=st.data())
 def test_the_ids_of_a_column_are_those_of_a_dictionary(data: st.DataObject, type_: pa.DataType) -> None:
     """NULL is 0, and others get the next id when they are seen for the first time, in whichever batch."""
     ids, known = ColumnIds(type_), dict[Any, int]()
@@ -25,7 +27,7 @@ def test_the_ids_of_a_column_are_those_of_a_dictionary(data: st.DataObject, type
         assert again.type == type_ and list(map(same, again.to_pylist())) == list(map(same, column.to_pylist()))
 
 
-@given(data=st.data(), of=st.lists(types, max_size=3))
+@given(data=st.data(), of=st.lists(st.sampled_from(list(FEW)), max_size=3))
 def test_the_ids_of_rows_are_those_of_a_dictionary_of_tuples(data: st.DataObject, of: list[pa.DataType]) -> None:
     ids, known = RowIds(), dict[Any, int]()
     rows = st.lists(st.tuples(*(st.none() | st.sampled_from(FEW[type_]) for type_ in of)), max_size=6)
@@ -40,6 +42,13 @@ def test_the_ids_of_rows_are_those_of_a_dictionary_of_tuples(data: st.DataObject
         if of:
             assert max(found, default=-1) < ids.count <= len(known) + 1
     assert len(ids) <= max(len(known), 1) and (ids.count == 0 or bool(of))
+
+
+@pytest.mark.parametrize("values", [[None], [7], [None, 7]])
+def test_a_single_column_has_an_id_for_null_from_the_beginning(values: list[int | None]) -> None:
+    ids = RowIds()
+    found = ids.intern([pa.array(values, pa.int64())], len(values)).tolist()
+    assert found == [0 if value is None else 1 for value in values] and ids.count == (7 in values) + 1
 
 
 def test_rows_without_columns_are_all_one() -> None:

@@ -15,7 +15,7 @@ from joinfold.operators.labels import GapUsedUp, Labels, OrderLabels, PairLabels
 from joinfold.operators.stages.fold import Fold
 from joinfold.operators.values import ordered_pairs
 from tests.operators.runs import check_stream
-from tests.operators.typed import FEW, columns, order, same, types
+from tests.operators.typed import FEW, columns, order, same
 
 things = st.lists(st.integers(-20, 20), max_size=6, unique=True)
 
@@ -55,7 +55,8 @@ def test_a_gap_is_halved_some_forty_times_before_it_is_used_up(towards: int) -> 
     assert len(Labels[Fraction]().of(sorted(everything))) == len(everything)  # at once there is room for all
 
 
-@given(data=st.data(), type_=types, complement=st.booleans())
+@pytest.mark.parametrize("type_", FEW, ids=str)
+@given(data=st.data(), complement=st.booleans())
 def test_codes_are_in_the_order_of_values_or_turned_round(
     data: st.DataObject, type_: pa.DataType, complement: bool
 ) -> None:

@@ -24,12 +24,13 @@ from joinfold.operators.values import (
 )
 from joinfold.planner.planned_query import PlannedQuery
 from tests.operators.runs import plan_of, tables_of
-from tests.operators.typed import FEW, VALUES, columns, data_of, order, same, types
+from tests.operators.typed import FEW, VALUES, columns, data_of, order, same
 
 WINDOW = "[20 MICROSECOND SLIDE 3 MICROSECOND]"
 
 
-@given(data=st.data(), type_=types)
+@pytest.mark.parametrize("type_", FEW, ids=str)
+@given(data=st.data())
 def test_codes_are_equal_where_values_are(data: st.DataObject, type_: pa.DataType) -> None:
     """NULL equals NULL, and nothing else."""
     values = data.draw(columns(type_))
@@ -44,7 +45,8 @@ def test_codes_are_equal_where_values_are(data: st.DataObject, type_: pa.DataTyp
     assert [value is None for value in values] == [not own for own in present(pa.array([*values, None], type_))[:-1]]
 
 
-@given(data=st.data(), type_=types)
+@pytest.mark.parametrize("type_", FEW, ids=str)
+@given(data=st.data())
 def test_codes_of_fixed_width_are_in_the_order_of_values(data: st.DataObject, type_: pa.DataType) -> None:
     """Others have ranks among themselves."""
     values = data.draw(columns(type_))
@@ -63,7 +65,8 @@ def test_codes_of_fixed_width_are_in_the_order_of_values(data: st.DataObject, ty
     assert in_order == sorted(in_order)
 
 
-@given(data=st.data(), type_=types, is_largest=st.booleans())
+@pytest.mark.parametrize("type_", FEW, ids=str)
+@given(data=st.data(), is_largest=st.booleans())
 def test_extremes_are_those_of_python(data: st.DataObject, type_: pa.DataType, is_largest: bool) -> None:
     rows = data.draw(st.lists(st.tuples(st.integers(0, 2), st.booleans(), st.none() | st.sampled_from(FEW[type_]))))
     values, mask = pa.array([value for _, _, value in rows], type_), np.array([own for _, own, _ in rows], np.bool_)

@@ -24,12 +24,10 @@ FEW: dict[pa.DataType, list[Any]] = {
 }
 """Values of every kind of Arrow column, in no order; NULL goes with all of them."""
 
-types = st.sampled_from(list(FEW))
 
-
-def columns(type_: pa.DataType, most: int = 8) -> st.SearchStrategy[list[Any]]:
+def columns(type_: pa.DataType) -> st.SearchStrategy[list[Any]]:
     """The values of a column, NULLs among them."""
-    return st.lists(st.none() | st.sampled_from(FEW[type_]), max_size=most)
+    return st.lists(st.none() | st.sampled_from(FEW[type_]), max_size=12)
 
 
 def same(value: Any) -> Any:
