@@ -8,12 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joinfold.inprocess.frames import frame_batch
-from joinfold.operators.codec import decode
 from joinfold.operators.entries import Entries
-from joinfold.operators.packing.routing import pack
 from joinfold.operators.vocabulary import ExtremeLabels, Vocabulary, sums_of
-from tests.operators.runs import Row, plan_of, tables_of
+from tests.operators.runs import Row, packed_entries, plan_of
 
 WINDOW = "[TUMBLE 9 MICROSECOND]"
 PLAN = plan_of(
@@ -36,14 +33,6 @@ rows = st.lists(
 )
 
 
-def stored(ordinal: int, values: list[Row]) -> pa.RecordBatch:
-    """The entries of some rows, as they are stored."""
-    frame = PLAN.frames[ordinal]
-    name = frame.input.source.name
-    ((_, _, blob),) = pack(PLAN.pipeline, ordinal, (0,), frame_batch(frame, tables_of(PLAN, {name: values})[name]))
-    return decode(blob)[0]
-
-
 def shown(vocabulary: Vocabulary, ordinal: int, entries: Entries, batch: pa.RecordBatch) -> list[dict[str, Any]]:
     """All that the entries of a batch are said to be, but for their keys, with the values of codes and ids."""
     columns = {"cells": entries.cells.tolist(), "ints": entries.payload.ints[:, 0].tolist()}
@@ -62,7 +51,7 @@ def shown(vocabulary: Vocabulary, ordinal: int, entries: Entries, batch: pa.Reco
 def test_keys_of_all_inputs_have_the_same_ids(by_class: bool, left: list[Row], right: list[Row]) -> None:
     vocabulary, id_of = Vocabulary(PLAN.body, by_class), dict[str, int]()
     for ordinal, values in enumerate((left, right)):
-        batch = stored(ordinal, values)
+        batch = packed_entries(PLAN, ordinal, values)
         entries = vocabulary.entries_of(ordinal, batch)
         assert entries.parts.shape == (batch.num_rows, 1 if by_class else 0)
         ids = (entries.parts[:, 0] if by_class else entries.key).tolist()
@@ -76,8 +65,12 @@ def test_another_vocabulary_says_the_same_of_what_it_adopts(
     before: list[Row], values: list[Row], ordinal: int, by_class: bool
 ) -> None:
     """In pieces as they were, whatever ids it has given before."""
-    old, new, batch = Vocabulary(PLAN.body, by_class), Vocabulary(PLAN.body, by_class), stored(ordinal, values)
-    new.entries_of(ordinal, stored(ordinal, before))
+    old, new, batch = (
+        Vocabulary(PLAN.body, by_class),
+        Vocabulary(PLAN.body, by_class),
+        packed_entries(PLAN, ordinal, values),
+    )
+    new.entries_of(ordinal, packed_entries(PLAN, ordinal, before))
     entries = old.entries_of(ordinal, batch)
     pieces = [entries.take(slice(0, 1)), entries.take(slice(1, None))]
     adopted = new.adopt(old, ordinal, pieces)
@@ -94,7 +87,7 @@ def test_another_vocabulary_says_the_same_of_what_it_adopts(
 
 @given(values=rows)
 def test_entries_are_known_by_their_values(values: list[Row]) -> None:
-    batch, vocabulary = stored(0, values), Vocabulary(PLAN.body, by_class=True)
+    batch, vocabulary = packed_entries(PLAN, 0, values), Vocabulary(PLAN.body, by_class=True)
     spec = PLAN.body.inputs[0]
     found = shown(vocabulary, 0, vocabulary.entries_of(0, batch), batch)
     expected = {"cells": "cell", "ints": "count", "group": spec.groups[0], "extreme 0": spec.extreme_names[0]}
@@ -105,7 +98,7 @@ def test_entries_are_known_by_their_values(values: list[Row]) -> None:
 
 @given(values=rows)
 def test_a_sum_is_counted_where_it_is_not_zero(values: list[Row]) -> None:
-    spec, batch = PLAN.body.inputs[0], stored(0, values)
+    spec, batch = PLAN.body.inputs[0], packed_entries(PLAN, 0, values)
     integers, reals = sums_of(spec, batch)
     assert integers.shape[1] == spec.integer_columns and reals.shape[1] == 2 * len(spec.reals) == 2
     counts = batch.column("count").to_pylist()

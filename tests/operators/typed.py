@@ -27,7 +27,7 @@ FEW: dict[pa.DataType, list[Any]] = {
 
 def columns(type_: pa.DataType) -> st.SearchStrategy[list[Any]]:
     """The values of a column, NULLs among them."""
-    return st.lists(st.none() | st.sampled_from(FEW[type_]), max_size=12)
+    return st.lists(st.none() | st.sampled_from(FEW[type_]), max_size=8) | st.permutations([None, *FEW[type_]])
 
 
 def same(value: Any) -> Any:

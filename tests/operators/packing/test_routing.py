@@ -34,7 +34,7 @@ W = "[8 MICROSECOND SLIDE 4 MICROSECOND]"
 SCHEMA = "k STRING, j INT, v INT"
 COUNTED = f"FROM a {W}, b {W} WHERE"
 PLANS = {
-    "keys": plan_of(f"SELECT COUNT(*) AS n {COUNTED} a.k = b.k", SCHEMA),
+    "keys": plan_of(f"SELECT a.j, COUNT(*) AS n {COUNTED} a.k = b.k GROUP BY a.j", SCHEMA),
     "no key": plan_of(f"SELECT COUNT(*) AS n {COUNTED} a.v < b.v", SCHEMA),
     "rows": plan_of(f"SELECT COUNT(*) AS n FROM a {W}, b [ROWS 3] WHERE a.k = b.k", SCHEMA),
     "last rows": plan_of(f"SELECT COUNT(*) AS n FROM a {W}, b [PARTITION BY j ROWS 2] WHERE a.k = b.k", SCHEMA),
