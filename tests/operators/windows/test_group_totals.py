@@ -91,14 +91,16 @@ def test_of_a_view_groups_are_noted_that_have_changed() -> None:
 
 
 def test_a_sum_of_nothing_is_exactly_zero() -> None:
-    """Whatever rounding has left of it: no row is left that is not zero."""
+    """Whatever rounding has left of it: there is no combination, or none whose value is not zero."""
     totals = AddedTotals(TIMED, False)
-    add(totals, 0, 1)
-    add(totals, 1, 1)
-    totals.totals.dds[0, 0] = 1e-30
+    for group in range(3):
+        add(totals, group, 1)
+    (product,) = totals.nonzero.values()
     totals.totals.ints[0] = 0
+    totals.totals.ints[1, totals.products.index(product)] = 0
+    totals.totals.dds[:2, 0] = 1e-30
     totals.finish_updates()
-    assert totals.totals.dds[:, 0].tolist() == [0.0, 0.5]
+    assert totals.totals.dds[:, 0].tolist() == [0.0, 0.0, 0.5]
 
 
 @pytest.mark.parametrize(("left", "drifted"), [(1.0, False), (2 * DRIFTED, False), (DRIFTED / 2, True), (np.inf, True)])

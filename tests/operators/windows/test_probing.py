@@ -21,8 +21,8 @@ from tests.operators.windows.moving import joined, rows
 WHERE = {
     "a chain of keys": ("a.k = b.k AND b.w = c.w", lambda a, b, c: a["k"] == b["k"] and b["w"] == c["w"]),
     "a key and a range": (
-        "a.k = b.k AND c.v BETWEEN a.v - 1 AND a.v + 1",
-        lambda a, b, c: a["k"] == b["k"] and a["v"] - 1 <= c["v"] <= a["v"] + 1,
+        "a.k = b.k AND c.v BETWEEN a.v - a.w AND a.v + a.w",
+        lambda a, b, c: a["k"] == b["k"] and abs(a["v"] - c["v"]) <= a["w"],
     ),
     "a condition of all": (
         "a.k = b.k AND b.k = c.k AND a.v + b.v < c.w",
