@@ -182,11 +182,11 @@ def test_totals_are_called_what_they_mean_to_the_reader() -> None:
     )
     spec = next(own for own in inputs_of(plan.stages[-1]) if own.source == ViewOf(0))
     assert spec.reals and spec.extremes
-    totals = {INSTANT: [3], **{name: [1] for name in spec.groups}}
+    totals: dict[str, Any] = {INSTANT: [3], **{name: [1] for name in spec.groups}}
     totals |= {integer_column(number): [10 + number] for number in range(len(spec.integers))}
     totals |= dict(zip(real_columns(0), ([0.5], [0.25]), strict=True)) | {extreme_column(0): [9]}
     (row,) = view_rows(spec, 6, pa.RecordBatch.from_pydict(totals)).to_pylist()
-    expected = {name: 10 + number for number, name in enumerate(spec.integer_names)}
+    expected: dict[str, Any] = {name: 10 + number for number, name in enumerate(spec.integer_names)}
     expected |= dict(zip(spec.real_names[0], (0.5, 0.25), strict=True)) | {spec.extreme_names[0]: 9}
     assert expected.items() <= row.items() and (row[CELL], row[ORIGIN]) == (3, 6) and INSTANT not in row
 

@@ -52,7 +52,8 @@ def packed(values: list[Row], single: bool) -> list[Row]:
     batch = pa.RecordBatch.from_pydict(
         {name: pa.array([row[name] for row in values], of) for name, of in TYPES.items()}
     )
-    return aggregate(SUMS, ("g",), batch, np.array([row[CELL] for row in values], np.int64), single).to_pylist()
+    found = aggregate(SUMS, ("g",), batch, np.array([row[CELL] for row in values], np.int64), single)
+    return list(found.to_pylist())
 
 
 def limbs(entry: Row, first: int) -> int:

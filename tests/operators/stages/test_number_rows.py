@@ -20,7 +20,7 @@ from tests.operators.calendars.numbered import VALUE, Row, boundaries_of
 from tests.operators.runs import Data, feed, plan_of, rows
 from tests.operators.stages.packed import absorb, buckets_of
 
-WINDOWS = [Rows(6, 4), Rows(3, 1), Rows(2, 3), RangeByRows(5, 3)]
+WINDOWS: list[Rows | RangeByRows] = [Rows(6, 4), Rows(3, 1), Rows(2, 3), RangeByRows(5, 3)]
 EACH_US = 4
 batches = st.lists(
     st.lists(st.tuples(st.integers(0, EACH_US - 1), st.integers(0, 2)), max_size=8), min_size=1, max_size=5

@@ -95,7 +95,9 @@ def test_a_bucket_does_not_remember_keys_for_ever(monkeypatch: pytest.MonkeyPatc
     for batch in batches:
         feed(machine, batch)
         answer(machine)
-    live = machine.buckets[0].live
+    (bucket,) = machine.buckets
+    assert isinstance(bucket, Fold)
+    live = bucket.live
     assert max(live.vocabulary.given, live.windows.totals.given, live.windows.totals.totals.groups) < 800
     check_stream(text, "k BIGINT, g STRING, v INT", batches[:8])
 

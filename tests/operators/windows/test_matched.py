@@ -32,7 +32,7 @@ def combined(pairs: list[tuple[Row, ...]]) -> tuple[Any, ...]:
 
 
 def matches(left: Row, right: Row) -> bool:
-    return left["k"] == right["k"] and left["v"] != right["w"]
+    return bool(left["k"] == right["k"] and left["v"] != right["w"])
 
 
 @pytest.mark.parametrize("name", FORCED)

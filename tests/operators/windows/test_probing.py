@@ -1,5 +1,6 @@
 """Combinations that probing finds, from whichever input it begins, are those of loops over all rows."""
 
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
@@ -18,7 +19,7 @@ from joinfold.planner.forcing import Plan
 from tests.operators.runs import Row, packed_entries
 from tests.operators.windows.moving import joined, rows
 
-WHERE = {
+WHERE: dict[str, tuple[str, Callable[..., bool]]] = {
     "a chain of keys": ("a.k = b.k AND b.w = c.w", lambda a, b, c: a["k"] == b["k"] and b["w"] == c["w"]),
     "a key and a range": (
         "a.k = b.k AND c.v BETWEEN a.v - a.w AND a.v + a.w",
@@ -64,7 +65,9 @@ class Probed:
         return self.vocabulary.entries_of(ordinal, batch)
 
     def insert(self, ordinal: int) -> dict[int, int]:
-        slots = self.windows[ordinal].members.enter(self.entries[ordinal], np.zeros(len(self.entries[ordinal])))
+        slots = self.windows[ordinal].members.enter(
+            self.entries[ordinal], np.zeros(len(self.entries[ordinal]), np.int64)
+        )
         self.change(INSERT, ordinal, slots)
         return {slot: row for row, slot in enumerate(slots.tolist())}
 
