@@ -28,3 +28,16 @@ def pieces(everything: Entries, lengths: list[int]) -> list[Entries]:
     ends = np.cumsum([0, *lengths]).tolist()
     parts = [everything.take(slice(start, end)) for start, end in pairwise(ends)]
     return [part for part in parts if len(part)]
+
+
+def payload(seed: int, rows: int, integers: int, reals: int, extremes: int, with_drift: bool = False) -> Payload:
+    """Any payload of a shape."""
+    chance = np.random.default_rng(seed)
+    drift = chance.random((rows, 2 * reals)) if with_drift else None
+    return Payload(
+        chance.integers(-5, 5, (rows, integers)),
+        chance.normal(size=(rows, 2 * reals)),
+        drift,
+        chance.integers(-5, 5, (rows, extremes)),
+        chance.integers(0, 2, (rows, extremes)).astype(np.bool_),
+    )

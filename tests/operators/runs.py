@@ -7,8 +7,10 @@ import pyarrow as pa
 
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.inprocess import InProcess
+from joinfold.inprocess.frames import frame_batch
 from joinfold.logical.query import Source
 from joinfold.operators.codec import decode, encode
+from joinfold.operators.packing.routing import pack
 from joinfold.operators.stages.bucket import Accepted, Bucket
 from joinfold.operators.stages.open_bucket import open_bucket
 from joinfold.physical.stored import Stored
@@ -38,6 +40,14 @@ def tables_of(plan: PlannedQuery, data: Mapping[str, Sequence[Row]]) -> dict[str
     """The rows of the plan's streams and relations, each in the types that it has."""
     sources = {input_.source.name: input_.source for input_ in plan.query.inputs}
     return {name: to_arrow(data[name], source.schema) for name, source in sources.items() if name in data}
+
+
+def packed_entries(plan: PlannedQuery, stream: int, values: Sequence[Row]) -> pa.RecordBatch:
+    """The entries of a stream's rows as they are stored, of a query that is one fold in one bucket."""
+    frame = plan.frames[stream]
+    name = frame.input.source.name
+    ((_, _, blob),) = pack(plan.pipeline, stream, (0,), frame_batch(frame, tables_of(plan, {name: values})[name]))
+    return decode(blob)[0]
 
 
 def tuples(table: pa.Table) -> Answers:

@@ -1,6 +1,5 @@
 """Entries in the order of their cells against a list that is sorted, and what comes and goes when a window moves."""
 
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -31,20 +30,6 @@ def test_cells_are_a_list_that_is_sorted(steps: list[tuple[list[int], int, int, 
         assert cells.held == len(expected) and len(cells) == len({cell for cell, _ in expected})
         assert sorted(pair for piece in cells.all() for pair in pairs_of(piece)) == expected
         cells.replace(cells.all())
-
-
-def test_runs_are_few_and_entries_move_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thousand micro-batches leave a dozen runs, and of each entry three copies were made on the way."""
-    moved: list[int] = []
-    together = Cells.together
-    monkeypatch.setattr(
-        Cells, "together", lambda cells, parts: moved.append(sum(map(len, parts))) or together(cells, parts)
-    )
-    cells = Cells()
-    for start in range(1000):
-        cells.add(entries(list(range(start, start + 10))))
-        assert len(cells.runs) <= 4 * Cells.many
-    assert sum(moved) <= 3 * 10_000
 
 
 contents = st.tuples(st.integers(-5, 5), st.integers(0, 5)).map(lambda own: (own[0], own[0] + own[1]))

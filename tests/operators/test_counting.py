@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.inprocess import InProcess
 from joinfold.logical.query import LogicalQuery, Source
-from joinfold.operators.batches import cells_of
-from joinfold.physical.stored import OrderOf
 from joinfold.planner.planning import plan_query
 from joinfold.reference import naive
 from joinfold.reference.streaming import stream
-from tests.operators.runs import answer, answers_when_made_anew, feed, plan_of, rows
+from tests.operators.runs import answer, answers_when_made_anew, feed
 from tests.strategies import assert_same_answers
 
 COUNTING = (
@@ -122,13 +120,3 @@ def test_buckets_made_anew_from_their_entries_go_on_as_before(draws: random.Rand
     query, batches = counted(draws)
     made_anew = answers_when_made_anew(plan_query(query), batches)
     assert_same_answers(stream(query, batches).answers, made_anew)
-
-
-def test_only_rows_that_wait_for_their_number_are_stored() -> None:
-    plan = plan_of("SELECT COUNT(*) AS n FROM a [ROWS 2], b [UNBOUNDED] WHERE a.k = b.k", "k INT", delay_us=3)
-    machine = InProcess(plan)
-    first = feed(machine, {"a": rows([1] * 10, "k"), "b": rows([1] * 10, "k")})
-    assert [(stored, cells_of(entries).tolist()) for stored, entries in first[0]] == [(OrderOf("a"), [6, 7, 8, 9])]
-    second = feed(machine, {"a": rows([1] * 5, "k", start=10), "b": rows([1] * 5, "k", start=10)})
-    later = [(stored, cells_of(entries).tolist()) for stored, entries in second[0]]
-    assert later == [(OrderOf("a"), [11, 12, 13, 14])]

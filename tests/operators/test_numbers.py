@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from joinfold.errors import EvaluationError
 from joinfold.inprocess import InProcess
-from joinfold.operators.packing.rows_to_entries import limbs_of
 from joinfold.operators.stages.fold import Fold
 from joinfold.reference import naive
 from tests.operators.runs import answer, answered, check, feed, plan_of, rows, tuples
@@ -33,23 +32,6 @@ def single(select: str, window: str = WINDOW) -> str:
 
 
 # --- integers and decimals are exact, or refused ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("values", "type_", "limbs"),
-    [
-        ([0, 1, -1, LARGEST, SMALLEST, 2**31, -(2**31), 2**31 - 1, 2**62 + 2**31], pa.int64(), 2),
-        ([0, 2**31 - 1, -(2**31)], pa.int32(), 1),
-        ([Decimal(10**38 - 1), Decimal(1 - 10**38), Decimal(2**95), Decimal(-(2**95)), None], pa.decimal128(38, 0), 4),
-        ([Decimal(10**19 - 1), Decimal(1 - 10**19)], pa.decimal128(19, 0), 3),
-    ],
-)
-def test_limbs_add_up_to_the_number(values: list[Any], type_: pa.DataType, limbs: int) -> None:
-    parts = limbs_of(pa.array(values, type_), limbs)
-    assert [sum(int(part[i]) << 32 * at for at, part in enumerate(parts)) for i in range(len(values))] == [
-        int(value or 0) for value in values
-    ]
-    assert max(int(np.abs(part).max()) for part in parts) <= 2**31
 
 
 def test_a_sum_that_fits_although_the_sums_on_the_way_do_not() -> None:

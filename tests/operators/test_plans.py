@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from joinfold.errors import QueryError, UsageError
 from joinfold.inprocess import InProcess
-from joinfold.operators.stages.fold import Fold
 from joinfold.operators.windows import live
 from joinfold.physical.choice import SUMS
 from joinfold.planner.forcing import Plan
@@ -194,17 +193,3 @@ def test_memory_does_not_grow_with_time(plan: Plan, monkeypatch: pytest.MonkeyPa
         answer(machine)
         held.append(machine.measures.bytes_held)
     assert max(held[15:]) <= max(held[:15])
-
-
-def test_windows_with_more_groups_than_entries_are_not_made_anew_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forty entries on each side are in 1600 groups, all of them in use."""
-    monkeypatch.setattr(live, "MANY", 100)
-    times: list[int | None] = []
-    rebuild = Fold.rebuild
-    monkeypatch.setattr(Fold, "rebuild", lambda fold: (times.append(fold.position.applied), rebuild(fold)))
-    text = "SELECT a.v, b.v AS w, COUNT(*) AS n FROM a [UNBOUNDED], b [UNBOUNDED] WHERE a.k = b.k GROUP BY a.v, b.v"
-    machine = InProcess(plan_of(f"{text} EMIT EVERY 10 MICROSECONDS", "k INT, v INT"))
-    for start in range(0, 400, 10):
-        feed(machine, {name: [{"ts": start, "k": 1, "v": start % 400}] for name in ("a", "b")})
-        answer(machine)
-    assert len(times) < 10

@@ -1,0 +1,94 @@
+"""One answer for every row, in the order of rows: against windows that are lists."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from joinfold.inprocess import InProcess
+from joinfold.operators.stages.arrivals import ArrivalFold
+from joinfold.physical.stored import ArrivalsOf, EntriesOf
+from tests.operators.runs import Data, Row, answer, answers_when_made_anew, feed, plan_of
+
+SIZE_US, LAST = 4, 3
+TEXT = (
+    "SELECT COUNT(*) AS n, SUM(a.v) AS s, MAX(b.v) AS x "
+    f"FROM a [{SIZE_US} MICROSECOND], b [ROWS {LAST}] WHERE a.k = b.k EMIT ON ARRIVAL"
+)
+SCHEMA = "k INT, v INT"
+PLAN = plan_of(TEXT, SCHEMA)
+EACH_US = 3
+rows = st.lists(
+    st.fixed_dictionaries(
+        {"ts": st.integers(0, EACH_US - 1), "k": st.none() | st.integers(0, 1), "v": st.integers(0, 3)}
+    ),
+    max_size=4,
+)
+micro_batches = st.lists(st.fixed_dictionaries({"a": rows, "b": rows}), min_size=1, max_size=4)
+
+
+def defined(batches: list[Data]) -> list[tuple[Any, ...]]:
+    """Time and number among the rows of one time of every row, and what it finds: it is in its own window."""
+    every = [(row["ts"], name, row) for batch in batches for name in "ab" for row in batch[name]]
+    every.sort(key=lambda item: (item[0], item[1], item[2]["k"] is not None, item[2]["k"] or 0, item[2]["v"]))
+    found = list[tuple[Any, ...]]()
+    for number, (ts, _, _) in enumerate(every):
+        seen = every[: number + 1]
+        lefts = [row for at, name, row in seen if name == "a" and at >= ts - SIZE_US]
+        rights = [row for _, name, row in seen if name == "b"][-LAST:]
+        pairs = [(left, right) for left in lefts for right in rights if left["k"] == right["k"] is not None]
+        among = found[-1][1] + 1 if found and found[-1][0] == ts else 1
+        total = sum(left["v"] for left, _ in pairs) if pairs else None
+        found.append((ts, among, len(pairs), total, max((right["v"] for _, right in pairs), default=None)))
+    return found
+
+
+@given(batches=micro_batches, buckets=st.integers(1, 3))
+def test_every_row_is_answered_in_its_turn(batches: list[Data], buckets: int) -> None:
+    """Rows of one time are in order of their streams, then of their values; rows without a key are answered too."""
+    batches = [
+        {name: [row | {"ts": row["ts"] + EACH_US * number} for row in own] for name, own in batch.items()}
+        for number, batch in enumerate(batches)
+    ]
+    machine, found = InProcess(PLAN, buckets), list[Any]()
+    for batch in batches:
+        feed(machine, batch)
+        found += answer(machine)
+    assert set(machine.late.values()) == {0}
+    streamed = len(found)
+    found += answer(machine, to_the_end=True)
+    expected = defined(batches)
+    assert found == expected
+    assert sorted(answers_when_made_anew(PLAN, batches)) == expected[:streamed]  # from what is stored
+
+
+def row(ts: int, k: int = 0) -> Row:
+    return {"ts": ts, "k": k, "v": ts}
+
+
+def bucket_after(times: range) -> ArrivalFold:
+    machine = InProcess(PLAN)
+    for ts in times:
+        feed(machine, {"a": [row(ts)], "b": [row(ts)]})
+        answer(machine)
+    (bucket,) = machine.buckets
+    assert isinstance(bucket, ArrivalFold)
+    return bucket
+
+
+def test_rows_are_done_when_no_row_to_come_sees_them() -> None:
+    """Up to 18 is answered: rows of 19 wait. A row of b is counted by the rows that came after it."""
+    bucket = bucket_after(range(20))
+    assert (bucket.position.answered, bucket.position.applied) == (19, 18)
+    assert [bucket.is_done(EntriesOf("a"), ts) for ts in (13, 14)] == [True, False]
+    assert [bucket.is_done(ArrivalsOf("a"), ts) for ts in (18, 19)] == [True, False]
+    assert [bucket.is_done(EntriesOf("b"), ts) for ts in (15, 16)] == [True, False]
+    assert [bucket.is_done(ArrivalsOf("b"), ts) for ts in (15, 16)] == [True, False]
+
+
+def test_memory_is_that_of_rows_that_wait_or_are_inside() -> None:
+    held = [
+        (len(bucket.rows), [len(own) for own in bucket.inside]) for bucket in map(bucket_after, map(range, (9, 40)))
+    ]
+    assert held == [(2, [SIZE_US + 1, LAST])] * 2
+    assert bucket_after(range(9)).cells_held == 0
