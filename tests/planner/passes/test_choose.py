@@ -4,14 +4,20 @@ from joinfold.physical.source import StreamRows, ViewOf
 from joinfold.physical.stage import Merge, Totals, is_replicated, makes_view
 from joinfold.planner.drafting.draft import draft
 from joinfold.planner.forcing import Plan
+from joinfold.planner.passes.choose import choose
 from joinfold.planner.planning import plan_query
+from joinfold.planner.stream_statistics import Statistics
 from tests.planner.known import (
+    BAND,
     CONDITION,
     LAST,
     ROWS,
     WINDOW,
     chain_of,
+    context,
+    decision_of,
     query_of,
+    stream,
     unknown,
 )
 
@@ -44,3 +50,13 @@ def test_without_statistics_nothing_is_decided() -> None:
 def test_without_a_key_one_input_goes_to_every_bucket() -> None:
     stage = draft(query_of(f"SELECT COUNT(*) AS n FROM a {WINDOW}, b {WINDOW} WHERE a.x < b.x")).answering
     assert [is_replicated(stage, ordinal) for ordinal in range(2)] == [False, True]
+
+
+def test_what_is_decided_for_is_the_plan() -> None:
+    known = (stream(4_000, keys=20, groups=3_000), stream(4_000, keys=20))
+    drafted, statistics = draft(query_of(BAND)), Statistics(known, 0.002)
+    asked, decided = choose(drafted, context()), choose(drafted, context(statistics=statistics))
+    assert asked.choice.windows == "sums" != decided.choice.windows
+    assert decided.choices == decision_of(decided).chosen.plan.choices
+    forced = choose(drafted, context(Plan("pc"), statistics))
+    assert forced.choice.method == "pc" and decision_of(forced).chosen.plan.choices == forced.choices
