@@ -10,6 +10,7 @@ from joinfold.dialect import bind, parse, read_schema
 from joinfold.errors import QueryError
 from joinfold.logical.query import LogicalQuery, Source
 from joinfold.physical.plan import PhysicalPlan
+from joinfold.physical.stage import JoiningStage
 from joinfold.planner.context import Context
 from joinfold.planner.cost.estimates import Decision, Estimate
 from joinfold.planner.cost.estimating import Setting, estimate, fold_amounts
@@ -83,6 +84,11 @@ def planned(text: str, *streams: StreamStatistics, selectivity: float = 1.0, pla
 def joined(a: str, b: str = WINDOW, tail: str = "") -> PlannedQuery:
     """The draft of a join over two windows, for passes to go on from."""
     return draft(query_of(f"SELECT COUNT(*) AS n FROM a {a}, b {b} WHERE a.k = b.k {tail}"))
+
+
+def stage_of(text: str) -> JoiningStage:
+    """The stage that joins all inputs of a query, before any pass."""
+    return draft(query_of(text)).answering
 
 
 def context(wanted: Plan | None = None, statistics: Statistics | None = None) -> Context:

@@ -1,7 +1,7 @@
 """Which stages join: one or a chain of them, as asked for or as decided."""
 
 from joinfold.physical.source import StreamRows, ViewOf
-from joinfold.physical.stage import Merge, Totals, is_replicated, makes_view
+from joinfold.physical.stage import Merge, Totals, makes_view
 from joinfold.planner.drafting.draft import draft
 from joinfold.planner.forcing import Plan
 from joinfold.planner.passes.choose import choose
@@ -45,11 +45,6 @@ def test_without_statistics_nothing_is_decided() -> None:
     assert plan_query(query_of(CONDITION)).decision is None
     plan = plan_query(query_of(CONDITION), None, unknown(2))
     assert plan.decision is not None and plan.decision.chosen.plan.choices == plan.choices
-
-
-def test_without_a_key_one_input_goes_to_every_bucket() -> None:
-    stage = draft(query_of(f"SELECT COUNT(*) AS n FROM a {WINDOW}, b {WINDOW} WHERE a.x < b.x")).answering
-    assert [is_replicated(stage, ordinal) for ordinal in range(2)] == [False, True]
 
 
 def test_what_is_decided_for_is_the_plan() -> None:
