@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from joinfold.explain.scale import LINE, ROOM, Scale
@@ -29,6 +29,8 @@ def test_columns_show_what_falls_into_them(origin: int, span: int, cell: int, gr
     assert 2 <= len(labels.split()) <= ticks.count("|") + 1 and len(labels) <= LINE
 
 
+@example(cells=ROOM, cell=3, origin=0)
+@example(cells=ROOM + 1, cell=3, origin=0)
 @given(cells=st.integers(1, 3 * ROOM), cell=st.integers(1, 10**7), origin=st.integers(0, 10**9))
 def test_a_scale_is_exact_as_long_as_every_cell_has_a_character(cells: int, cell: int, origin: int) -> None:
     scale = Scale.fitting(origin, origin + cells * cell, cell, "rows")

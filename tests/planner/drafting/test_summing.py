@@ -110,14 +110,16 @@ def test_equal_columns_and_products_are_kept_once() -> None:
 def test_an_extreme_is_of_one_place_and_all_others_must_have_a_row_that_passes() -> None:
     gathered = gathered_for("ab")
     summing = Summing(gathered)
-    highest, filtered, both = aggregates_of(
-        "MAX(a.v) AS h, MAX(a.v) FILTER (WHERE b.g = 1) AS f, MIN(a.v - b.v) FILTER (WHERE b.g = 1) AS d"
+    highest, filtered, both, own = aggregates_of(
+        "MAX(a.v) AS h, MAX(a.v) FILTER (WHERE b.g = 1) AS f, MIN(a.v - b.v) FILTER (WHERE b.g = 1) AS d, "
+        "MAX(a.v) FILTER (WHERE a.g = 1) AS o"
     )
-    assert [summing.spec_of(each).extreme for each in (highest, filtered, both)] == [0, 1, 2]
-    one, two, three = summing.extremes
+    assert [summing.spec_of(each).extreme for each in (highest, filtered, both, own)] == [0, 1, 2, 3]
+    one, two, three, four = summing.extremes
     assert (one.ordinal, one.partners) == (0, (0, 0, 0))
     assert (two.ordinal, two.index, two.partners) == (0, one.index, (0, 1, 0))
     assert three.ordinal == len(gathered.inputs) and three.partners == (0, 1, 0)
+    assert four.index != one.index and four.partners == (0, 0, 0), "its own condition is part of the extreme"
 
 
 @pytest.mark.parametrize(

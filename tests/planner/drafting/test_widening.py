@@ -41,6 +41,7 @@ def test_the_wide_expression_never_overflows_and_is_the_number_that_was_meant(
 
 
 SMALL, LARGE = Column("a", "int", INT), Column("a", "bigint", BIGINT)
+SQUARE = Call("*", (SMALL, SMALL))
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,8 @@ SMALL, LARGE = Column("a", "int", INT), Column("a", "bigint", BIGINT)
         (Call("*", (Call("*", (SMALL, Literal(1, INT))), SMALL)), BIGINT),
         (Call("*", (Call("*", (SMALL, Literal(2, INT))), SMALL)), decimal(21, 0)),
         (Call("+", (LARGE, Literal(1, INT))), decimal(20, 0)),
+        (Call("+", (SQUARE, SMALL)), BIGINT),
+        (Call("+", (SQUARE, SQUARE)), decimal(20, 0)),  # 2^62 twice
         (Call("negate", (LARGE,)), decimal(19, 0)),
         (Call("/", (LARGE, SMALL)), DOUBLE),
         (Case(((Literal(True, BOOLEAN), Call("+", (LARGE, LARGE))),), SMALL, BIGINT), decimal(20, 0)),

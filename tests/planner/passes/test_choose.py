@@ -11,6 +11,7 @@ from tests.planner.known import (
     BAND,
     CONDITION,
     LAST,
+    LONG,
     ROWS,
     WINDOW,
     chain_of,
@@ -55,3 +56,10 @@ def test_what_is_decided_for_is_the_plan() -> None:
     assert decided.choices == decision_of(decided).chosen.plan.choices
     forced = choose(drafted, context(Plan("pc"), statistics))
     assert forced.choice.method == "pc" and decision_of(forced).chosen.plan.choices == forced.choices
+
+
+def test_the_chain_that_is_decided_for_has_its_root() -> None:
+    drafted = draft(query_of(chain_of(3, window=LONG)))
+    streams = [stream(rate, 1e5) for rate in (1e5, 1e3, 1e3)]
+    decided = choose(drafted, context(statistics=Statistics(tuple(streams))))
+    assert (drafted.root, decided.root, len(decided.stages)) == (None, "a", 2)

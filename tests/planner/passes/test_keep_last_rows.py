@@ -29,6 +29,8 @@ def test_views_are_numbered_by_their_stage() -> None:
     ]
     assert [spec.source for spec in plan.body.inputs] == [StreamRows(0), ViewOf(1), ViewOf(2)]
     assert plan.pipeline.reader_of(1) == plan.pipeline.reader_of(2) == 3
+    second = keep_last_rows(joined(WINDOW, LAST), context())
+    assert [spec.source for spec in second.body.inputs] == [StreamRows(0), ViewOf(0)]
 
 
 def test_extremes_of_rows_whose_leaving_nobody_knows_are_counted() -> None:
