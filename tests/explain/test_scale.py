@@ -10,6 +10,7 @@ from joinfold.explain.scale import LINE, ROOM, Scale
 from joinfold.window import Grid
 
 
+@example(origin=-10_000, span=13_601, cell=150, grid=Grid(0, 1), unit="rows")
 @given(
     origin=st.integers(-(10**6), 10**6),
     span=st.integers(1, 10**12),

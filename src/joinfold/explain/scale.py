@@ -122,8 +122,8 @@ class Scale:
             if self.is_exact and step % self.cell:
                 continue
             unit = duration_text(step).split()[1] if self.unit is None else self.unit
-            last = self.end if self.unit is not None else (self.end - self.origin) // UNITS_US[unit]
-            if step * self.chars >= (len(str(last)) + 2) * self.per:
+            told = (self.origin, self.end) if self.unit is not None else (0, (self.end - self.origin) // UNITS_US[unit])
+            if step * self.chars >= (max(len(str(number)) for number in told) + 2) * self.per:
                 return step, unit
         raise AssertionError("steps grow without an end")
 

@@ -42,7 +42,8 @@ def call_function(function: str, values: list[Any], result: DataType, zone: tzin
         case "date_trunc":
             return microseconds(_truncate(values[0].upper(), local_time(values[1], zone)))
         case "negate" | "abs":
-            value = -values[0] if function == "negate" else abs(values[0])
+            with decimal.localcontext(prec=200):  # a decimal would be rounded to 28 digits
+                value = -values[0] if function == "negate" else abs(values[0])
             return in_range(value, result) if result.is_integer and not wide else value
         case "ceil" | "floor":
             return _round_to_integer(math.ceil if function == "ceil" else math.floor, values[0], result)
