@@ -117,7 +117,7 @@ def test_the_part_of_a_monomial_is_what_this_input_has_factors_of() -> None:
 
 
 def test_a_nested_value_is_not_carried() -> None:
-    with pytest.raises(QueryError, match="no engine runs combinations with a column of type ARRAY<INT> yet"):
+    with pytest.raises(QueryError, match="no engine runs joins that read a column of type ARRAY<INT> yet"):
         columns().carry(Column("a", "list", DataType("ARRAY<INT>")))
 
 
