@@ -1,4 +1,4 @@
-# Every verb prepares what it needs: `make test` on a fresh clone is enough.
+# Every target first prepares what it needs: on a fresh clone, `make test` is enough.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
@@ -22,7 +22,8 @@ test: java $(READY)
 test-fast: $(READY)
 	HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not spark and not slow"
 
-# Thousands of examples of every property without Spark, the whole plan matrix, and whatever else is marked deep.
+# Thousands of examples of every property that needs no Spark, and all tests that are marked deep, such as the whole
+# matrix of plans.
 test-deep: java $(READY)
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest --numprocesses 2 --dist worksteal \
 		-m "deep or (hypothesis and not spark)"

@@ -1,9 +1,9 @@
-"""Hypothesis profiles, one Spark session for each process, and a cache that is empty: no machine is calibrated.
+"""Hypothesis profiles, one Spark session per process, and an empty cache, so that plans never depend on a calibration.
 
-The profiles `ci` and `deep` draw new examples in every run, from a seed that all processes of the run share and that is
-printed at its beginning.
+The profiles `ci` and `deep` draw new examples in every run. All processes of a run share one seed, which is printed at
+the beginning.
 
-Processes that run tests side by side compile kernels into folders of their own: numba's files have no lock.
+Processes that run tests side by side compile kernels into separate folders, because numba does not lock its files.
 """
 
 import gc
@@ -16,8 +16,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # before anything imports numba
-    own_cache = Path(__file__).parent.parent / ".pytest_cache" / "numba" / os.environ["PYTEST_XDIST_WORKER"]
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(own_cache))
+    kernels = Path(__file__).parent.parent / ".pytest_cache" / "numba" / os.environ["PYTEST_XDIST_WORKER"]
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(kernels))
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "dev")
 SEEDED = ("ci", "deep")
@@ -73,9 +73,9 @@ SLOW = (
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What takes long is marked here, in one place, so that `make test-fast` stays under a minute.
+    """Marks slow tests, so that `make test-fast` stays under a minute.
 
-    Tests marked `deep` are for the profile of that name.
+    Tests marked `deep` run only with the profile `deep`.
     """
     for item in items:
         if item.path.as_posix().endswith(SLOW):
@@ -87,14 +87,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session", autouse=True)
 def thawed() -> Iterator[None]:
-    """Stages that a test calls settle its process as if it were a worker; in the end that is undone."""
+    """Undoes `gc.freeze()` at the end: stages that a test calls freeze its process as if it were a Spark worker."""
     yield
     gc.unfreeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def empty_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Plans are chosen by the shipped prices, also by the processes that tests start."""
+    """Makes all plans use the shipped prices, also in the processes that tests start."""
     from joinfold.planner.cost.weights import usual_weights
 
     usual_weights.cache_clear()

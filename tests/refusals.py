@@ -1,7 +1,7 @@
-"""What may be refused, and nothing else: each message with the page that says so, and when.
+"""The complete list of refusals that are allowed: each message, the page that announces it, and when it applies.
 
-Tests that draw queries or plans at random meet refusals. They ask here whether a refusal is one of these; any other
-fails the test, because a planner that refuses what its pages promise would otherwise pass every one of them.
+Tests that draw random queries or plans meet refusals. A refusal that is not in this list fails the test. Otherwise a
+planner that refuses queries which the pages promise would pass all of these tests.
 """
 
 import re
@@ -18,12 +18,12 @@ from joinfold.planner.planning import plan_query
 from joinfold.planner.stream_statistics import Statistics
 from joinfold.window import PartitionedRows, RangeByRows, Rows, Sliding, common
 
-METHOD_NAMES, WINDOWS, SEMANTICS = "concepts/methods.md", "concepts/windows.md", "reference/semantics.md"
+METHODS, WINDOWS, SEMANTICS = "concepts/methods.md", "concepts/windows.md", "reference/semantics.md"
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What was refused: a text, the query if the text has a meaning, and what was forced."""
+    """What was refused: the text, the query if the text could be bound, and the forced plan."""
 
     text: str
     query: LogicalQuery | None = None
@@ -52,7 +52,7 @@ class Asked:
 
     @property
     def has_inputs_without_common_key(self) -> bool:
-        """Relations are joined before: what equals them alone is no key of a window."""
+        """Only keys that all streams share count. Relations are joined earlier, so keys with relations do not."""
         assert self.query is not None
         aliases = {input_.alias for input_ in self.query.streams}
         keys = self.query.graph.keys
@@ -61,7 +61,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A message, as a pattern; the words of the page of docs/ that announces it; and when it may be given."""
+    """A pattern for the message, the page of docs/ and its words that announce it, and when it applies."""
 
     message: str
     page: str
@@ -84,19 +84,19 @@ def _slides_in_time(window: str) -> bool:
 REFUSALS = (
     # --- by the dialect: texts without a meaning
     Refusal(
-        "EMIT ON SLIDE, but no window of the query moves$",
+        "EMIT ON SLIDE needs a window that moves, and this query has none$",
         SEMANTICS,
         "the default when some window moves",
         lambda asked: "EMIT ON SLIDE" in asked.text and not any(map(_moves, asked.windows)),
     ),
     Refusal(
-        "EMIT ON ARRIVAL and the SLIDE of '.*' exclude each other$",
+        "EMIT ON ARRIVAL answers at every row, but the window of '.*' has a SLIDE$",
         SEMANTICS,
         "Windows with a SLIDE are refused",
         lambda asked: "EMIT ON ARRIVAL" in asked.text and any(map(_has_slide, asked.windows)),
     ),
     Refusal(
-        "SYNC ON FULL, but no window slides in time$",
+        "SYNC ON FULL needs a window with a slide in time, and this query has none$",
         SEMANTICS,
         "the common moves of all windows with a slide in time",
         lambda asked: "SYNC ON FULL" in asked.text and not any(map(_slides_in_time, asked.windows)),
@@ -108,7 +108,7 @@ REFUSALS = (
         lambda asked: "SYNC ON FULL" in asked.text and not asked.slides_meet,
     ),
     Refusal(
-        "SYNC ON WINDOW ID: the window of '.*' (never completes|moves with every instant|moves per key)",
+        "SYNC ON WINDOW ID needs windows with a number, but .* (never ends|has no slide|moves separately)",
         SEMANTICS,
         "Landmark, continuous and PARTITION BY windows have no numbers and are refused",
         lambda asked: (
@@ -118,35 +118,35 @@ REFUSALS = (
     ),
     # --- by the planner: queries that no engine runs
     Refusal(
-        "no engine runs the last rows of each key EMIT ON ARRIVAL yet$",
+        "no engine runs PARTITION BY windows with EMIT ON ARRIVAL yet$",
         WINDOWS,
         "`[PARTITION BY k ROWS n]` with EMIT ON ARRIVAL is refused by the engine",
         lambda asked: (
             asked.query is not None and isinstance(asked.query.emit, OnArrival) and asked.has_window(PartitionedRows)
         ),
     ),
-    # --- by the planner: plans that cannot be
+    # --- by the planner: plans that are impossible
     Refusal(
-        "IC cannot take back a MIN or MAX$",
-        METHOD_NAMES,
+        "IC cannot maintain a MIN or MAX$",
+        METHODS,
         "IC cannot be forced on MIN and MAX",
         lambda asked: asked.forced.method == "ic" and asked.has_extremes,
     ),
     Refusal(
-        "(TC|PC) must know when rows leave, and windows that count rows do not$",
-        METHOD_NAMES,
+        "(TC|PC) must know when rows leave, and windows that count rows cannot tell$",
+        METHODS,
         "TC and PC cannot be forced where windows count rows",
         lambda asked: asked.forced.method in ("tc", "pc") and asked.counts_rows,
     ),
     Refusal(
-        "where windows count rows, a MIN or MAX is counted row by row, and nothing is early$",
-        METHOD_NAMES,
+        "where windows count rows, MIN and MAX need every row, so nothing can be aggregated early$",
+        METHODS,
         "MIN and MAX cannot be aggregated early there",
         lambda asked: bool(asked.forced.early) and asked.counts_rows and asked.has_extremes,
     ),
     Refusal(
         "a plain join has nothing to aggregate$",
-        METHOD_NAMES,
+        METHODS,
         "A plain join has neither a method nor early aggregation",
         lambda asked: (
             asked.query is not None
@@ -155,8 +155,8 @@ REFUSALS = (
         ),
     ),
     Refusal(
-        "hash finds equal keys only, and '.*' is looked for without one$",
-        METHOD_NAMES,
+        "hash finds equal keys only, and '.*' is probed without a key$",
+        METHODS,
         "A hash cannot be forced on an input that is looked for without an equality",
         lambda asked: (
             any(index.startswith("hash") for index in asked.forced.index.values())
@@ -164,8 +164,8 @@ REFUSALS = (
         ),
     ),
     Refusal(
-        "the plan speaks of '.*', which is a relation$",
-        METHOD_NAMES,
+        "the plan names '.*', which is a relation$",
+        METHODS,
         "Nothing can be forced on a relation",
         lambda asked: (
             asked.query is not None
@@ -180,7 +180,7 @@ REFUSALS = (
 
 
 def check_refusal(error: QueryError, asked: Asked) -> None:
-    """Fails for a refusal that is not in the list, or that is given where it does not apply."""
+    """Fails if a refusal is not in the list, or does not apply."""
     known = [refusal for refusal in REFUSALS if re.match(refusal.message, error.message)]
     where = f"\n  {asked.text}\n  {asked.forced}"
     assert known, f"no page announces the refusal: {error.message}{where}"
@@ -190,7 +190,7 @@ def check_refusal(error: QueryError, asked: Asked) -> None:
 def planned(
     query: LogicalQuery, text: str, *choices: Plan, statistics: Statistics | None = None
 ) -> PlannedQuery | None:
-    """The plan by the first choice that may be, then by none; None for what no engine runs."""
+    """The plan with the first of the choices that is not refused, or without any; None if no engine runs the query."""
     for choice in (*choices, Plan()):
         try:
             return plan_query(query, choice, statistics)

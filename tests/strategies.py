@@ -1,7 +1,7 @@
-"""Random catalogs, rows and queries for the oracles to disagree about.
+"""Random catalogs, rows and queries, on which all engines and references must agree.
 
 A `Case` is a query text with its catalog and rows. Times and windows are small numbers of microseconds, so that
-edges, ties and gaps are common; key types, NULLs, skew, negative numbers, empty streams and self-joins all occur.
+edges, ties and gaps are common. Key types, NULLs, skew, negative numbers, empty streams and self-joins all occur.
 """
 
 import datetime
@@ -43,7 +43,7 @@ KEY_VALUES: dict[str, st.SearchStrategy[Any]] = {
 
 @dataclass(frozen=True)
 class Case:
-    """A query in text, what it refers to, and data for it."""
+    """The text of a query, its catalog, and rows for its inputs."""
 
     text: str
     catalog: dict[str, Source]
@@ -66,14 +66,14 @@ def nullable(values: st.SearchStrategy[Any], one_in: int = 12) -> st.SearchStrat
 
 @st.composite
 def sources(draw: st.DrawFn, are_streams: list[bool]) -> dict[str, Source]:
-    """Streams and relations of one shape (ts, k, j, v, d, m, b) with a random key type."""
+    """Streams and relations, all with the same columns; the type of the key k is random."""
     key_type = draw(st.sampled_from(sorted(KEY_VALUES)))
     schema = read_schema(
         f"ts TIMESTAMP, k {key_type}, j STRING, v BIGINT, w INT, d DOUBLE, m DECIMAL(8, 2), b BOOLEAN, t TIMESTAMP"
     )
     found = {}
-    for place, stream in enumerate(are_streams):
-        name = f"s{place}"
+    for number, stream in enumerate(are_streams):
+        name = f"s{number}"
         found[name] = Source(name, schema, stream, "ts" if stream else None, draw(st.integers(0, 5)) if stream else 0)
     return found
 
@@ -134,7 +134,7 @@ any_window = st.one_of(sliding(), sliding(), continuous, landmark, rows_window, 
 arrival_windows = st.one_of(continuous, landmark, rows_by_one, partitioned)
 numbered_windows = st.one_of(sliding(), sliding(), rows_window, range_by_rows)
 
-# name of the mode -> (windows, the clause)
+# name of the mode -> (its windows, its clause)
 MODES: dict[str, tuple[st.SearchStrategy[str], st.SearchStrategy[str]]] = {
     "default": (any_window, st.just("")),
     "slide": (time_windows, st.just("EMIT ON SLIDE")),
@@ -185,12 +185,12 @@ STATISTICS = tuple(
     for types in [(decimal_type(8, 2),) * entry.arities[-1]]
     if entry.accepts(types) and entry.result_type(types) == DOUBLE
 )
-"""Aggregates that round: they give a DOUBLE even of exact numbers."""
+"""Aggregates that round: they return a DOUBLE even for exact numbers."""
 
 
 @cache
 def kinds_taken(function: str) -> list[tuple[str, ...]]:
-    """The kinds of arguments that an entry of AGGREGATES accepts, whatever their types; numbers first."""
+    """The kinds of arguments that an entry of AGGREGATES accepts with all of their types; numbers first."""
     entry, found = AGGREGATES[function], []
     for arity in entry.arities:
         for kinds in product(KINDS, repeat=arity):
@@ -291,15 +291,16 @@ def cases(
     relations: bool = True,
     tables: tuple[int, int] | None = None,
 ) -> Case:
-    """A query that binds, with data for it; inputs are joined in a row, or ``tree``: each with any before it.
+    """A query that binds, with rows for it.
 
-    Now and then an input is a relation; with ``tables``, so many are.
+    Each input is joined with the previous one, or with ``tree`` with any earlier one. Some inputs are relations;
+    ``tables`` bounds their number.
     """
     mode = draw(st.sampled_from(modes))
     count = 2 if mode == "mod" else draw(st.integers(*inputs))
     if tables is None:
         streams = not relations or mode == "mod"
-        are_streams = [place == 0 or streams or draw(st.integers(0, 5)) > 0 for place in range(count)]
+        are_streams = [number == 0 or streams or draw(st.integers(0, 5)) > 0 for number in range(count)]
     else:
         are_tables = draw(st.integers(tables[0], min(tables[1], count - 1)))
         are_streams = draw(st.permutations([True] * (count - are_tables) + [False] * are_tables))
@@ -310,12 +311,12 @@ def cases(
     aliases = list(ALIASES[:count])
     windows, clause = MODES[mode]
     entries = []
-    for place, alias in enumerate(aliases):
-        name = names[0] if self_join and (are_streams[place] or tables is None) else names[place]
-        name = name if are_streams[place] or same_table is None else same_table
+    for number, alias in enumerate(aliases):
+        name = names[0] if self_join and (are_streams[number] or tables is None) else names[number]
+        name = name if are_streams[number] or same_table is None else same_table
         entries.append(f"{name} {alias} {draw(windows)}" if catalog[name].is_stream else f"{name} {alias}")
-    joined = [draw(st.integers(0, place)) if tree else place for place in range(count - 1)]
-    where = [draw(connection(aliases[other], aliases[place + 1])) for place, other in enumerate(joined)]
+    joined = [draw(st.integers(0, number)) if tree else number for number in range(count - 1)]
+    where = [draw(connection(aliases[other], aliases[number + 1])) for number, other in enumerate(joined)]
     where += draw(
         st.sampled_from([0, 0, 1, 2]).flatmap(lambda n: st.lists(conditions(aliases), min_size=n, max_size=n))
     )
@@ -334,7 +335,7 @@ def cases(
         select = [f"{part} AS o{i}" for i, part in enumerate([*groups, *measures])]
         tail = f" GROUP BY {', '.join(groups)}" if groups else ""
         tail += draw(st.sampled_from(["", "", "", " HAVING COUNT(*) > 1", " HAVING SUM(a.v) > 0 OR COUNT(*) > 2"]))
-    # A statistic that is 0 but for rounding has changed for one oracle and not for the other.
+    # A statistic that would be 0 without rounding may have changed for one engine and not for the other.
     rounded = not plain and any(f"{function}(" in part for part in select for function in STATISTICS)
     changes = " CHANGES" if not plain and not rounded and draw(st.integers(0, 3)) == 0 else ""
     text = f"SELECT {', '.join(select)} FROM {', '.join(entries)}" + (f" WHERE {' AND '.join(where)}" if where else "")
@@ -360,7 +361,7 @@ def same_value(left: Any, right: Any, tolerance: float) -> bool:
 
 
 def assert_same_answers(left: list[tuple[Any, ...]], right: list[tuple[Any, ...]], tolerance: float = 1e-6) -> None:
-    """Equal as multisets of rows; floating values within the tolerance."""
+    """Fails unless both have the same multiset of rows, with floating values equal within the tolerance."""
     remaining = list(right)
     missing = []
     for row in left:

@@ -1,4 +1,4 @@
-"""The builder says what SQL says: pairs of a text and a chain of calls with equal logical queries."""
+"""The builder is equivalent to SQL: pairs of a text and a chain of calls with equal logical queries."""
 
 import inspect
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def session() -> Session:
 Chain = Callable[[Session], Builder]
 
 PAIRS: dict[str, tuple[str, Chain]] = {
-    "the example of the design": (
+    "two windows, a group and HAVING": (
         "SELECT category, COUNT(*) AS n, MAX(price) AS top "
         "FROM bids [1 HOUR SLIDE 1 MINUTE], auctions [UNBOUNDED] "
         "WHERE bids.auction_id = auctions.auction_id GROUP BY category HAVING n > 5",
@@ -216,7 +216,7 @@ def test_every_aggregate_has_a_measure() -> None:
         assert measure.text == f"{name.upper()}({', '.join(['x'] * AGGREGATES[name].arities[-1])})"
 
 
-def test_a_chain_leaves_its_beginnings_as_they_were(session: Session) -> None:
+def test_a_chain_does_not_change_the_builders_before_it(session: Session) -> None:
     start = session["bids"].window("1 hour")
     counted = start.agg(n=jf.count())
     start.where("price > 5").group_by("bidder").agg(n=jf.count())
@@ -244,7 +244,7 @@ MISTAKES: dict[str, tuple[Chain, type[JoinfoldError], str]] = {
     "unknown stream": (
         lambda s: s["bid"],
         QueryError,
-        "QueryError: unknown stream 'bid'\n"
+        "QueryError: unknown stream or relation 'bid'\n"
         "Hint: did you mean 'bids'? The session has: bids, auctions, house.heat, person.",
     ),
     "no window": (
@@ -273,13 +273,14 @@ MISTAKES: dict[str, tuple[Chain, type[JoinfoldError], str]] = {
     "no such column to join on": (
         lambda s: s["bids"].window("1 hour").join(s["person"], on="bidder"),
         QueryError,
-        "QueryError: cannot join on 'bidder': person has no such column\nHint: give a condition: on='a.x = b.y'.",
+        "QueryError: cannot join on 'bidder': person has no such column\n"
+        "Hint: give a condition, such as on='a.x = b.y'.",
     ),
     "cross join": (
         lambda s: s["bids"].window("1 hour").join(s["person"], on=()).agg(n=jf.count()),
         QueryError,
         "QueryError: no condition connects 'person' with 'bids'\n  person\n  ^^^^^^\n"
-        "Hint: connect it in WHERE, such as bids.key = person.key.",
+        "Hint: add a condition to WHERE, such as bids.key = person.key.",
     ),
     "two inputs of one name": (
         lambda s: s["bids"].window("1 hour").join(s["bids"].window("1 hour"), on="ts").agg(n=jf.count()),
@@ -306,13 +307,13 @@ MISTAKES: dict[str, tuple[Chain, type[JoinfoldError], str]] = {
         lambda s: s["bids"].window("1 hour").select("price").emit("trigger"),
         QueryError,
         "QueryError: EMIT does not apply to a plain join\n"
-        "Hint: a query without aggregates emits each combination once, as soon as it exists; leave it out.",
+        "Hint: a query without aggregates emits each combination once, as soon as it exists. Leave out EMIT.",
     ),
     "a size that is no duration": (
         lambda s: s["bids"].window("an hour"),
         UsageError,
         "UsageError: 'an' in the duration 'an hour' is not a whole number\n"
-        "Hint: write whole numbers and units, such as '1 hour 30 minutes' for one hour and a half.",
+        "Hint: write whole numbers and units, such as '1 hour 30 minutes' for one and a half hours.",
     ),
     "a size of zero": (
         lambda s: s["bids"].window("0 hours"),
@@ -327,59 +328,59 @@ MISTAKES: dict[str, tuple[Chain, type[JoinfoldError], str]] = {
     "a month": (
         lambda s: s["bids"].tumble("1 month"),
         UsageError,
-        "UsageError: a MONTH has no fixed length, in '1 month'\nHint: count in days or weeks.",
+        "UsageError: '1 month': a MONTH has no fixed length\nHint: use days or weeks.",
     ),
     "start without a slide": (
         lambda s: s["bids"].window("1 hour", start="2025-01-01"),
         UsageError,
-        "UsageError: start shifts the moves of a window, and this one has no slide in time",
+        "UsageError: start needs a window with a slide in time\nHint: give slide, such as slide='1 minute'.",
     ),
     "partitions that slide": (
         lambda s: s["bids"].rows(5, slide=2, partition_by="bidder"),
         UsageError,
-        "UsageError: a window with partition_by moves at every row\nHint: leave slide out.",
+        "UsageError: a window with partition_by cannot have a slide\nHint: it moves at every row. Leave out slide.",
     ),
     "a window after the join": (
         lambda s: s["bids"].window("1 hour").join(s["person"], on="bidder = id").window("1 hour"),
         UsageError,
-        "UsageError: windows and aliases are given to an input before it is joined",
+        "UsageError: the window or alias of an input must be set before the join",
     ),
     "an aggregate query joined": (
         lambda s: s["bids"].window("1 hour").join(s["auctions"].rows(5).agg(n=jf.count()), on="auction_id"),
         UsageError,
-        "UsageError: join takes inputs with windows and conditions, not a query that groups or selects\n"
-        "Hint: group, aggregate and choose columns after the join.",
+        "UsageError: join takes inputs with windows and conditions, not a query with other clauses\n"
+        "Hint: call group_by, agg and select after join.",
     ),
     "an empty alias": (lambda s: s["bids"].alias(" "), UsageError, "UsageError: an alias cannot be empty"),
     "unknown emit rule": (
         lambda s: s["bids"].rows(5).emit("row"),
         UsageError,
-        "UsageError: unknown emit rule 'row'\nHint: one of: slide, arrival, trigger.",
+        "UsageError: unknown emit rule 'row'\nHint: the rules are: slide, arrival, trigger.",
     ),
     "emit of nothing": (
         lambda s: s["bids"].rows(5).emit(),
         UsageError,
-        "UsageError: emit takes either on or every\nHint: emit('arrival') or emit(every='5 seconds').",
+        "UsageError: emit takes either on or every\nHint: write emit('arrival') or emit(every='5 seconds').",
     ),
     "emit every zero": (
         lambda s: s["bids"].rows(5).emit(every="0 seconds"),
         UsageError,
-        "UsageError: an emit period must be positive, not '0 seconds'",
+        "UsageError: the emit period must be positive, not '0 seconds'",
     ),
     "unknown sync rule": (
         lambda s: s["bids"].rows(5).sync("window"),
         UsageError,
-        "UsageError: unknown sync rule 'window'\nHint: one of: time, full, window id.",
+        "UsageError: unknown sync rule 'window'\nHint: the rules are: time, full, window id.",
     ),
     "mod without window id": (
         lambda s: s["bids"].rows(5).sync("full", mod=3),
         UsageError,
-        "UsageError: mod is a positive number that goes with sync('window id')",
+        "UsageError: mod must be a positive number and needs sync('window id')",
     ),
     "an option that cannot be written": (
         lambda s: s["bids"].rows(5).option(share=float("nan")),
         UsageError,
-        "UsageError: option 'share' cannot be nan\nHint: give a text, a number, True or False.",
+        "UsageError: option 'share' cannot be nan\nHint: give a string, a number, True or False.",
     ),
 }
 

@@ -1,9 +1,10 @@
-"""The documents say what is so: their examples run, their links lead somewhere, their tables are complete.
+"""The documents are true: their examples run, their links lead to something, their tables are complete.
 
-In README.md and docs/**/*.md a ```python block is executed, all blocks of one file in one namespace, and a ```text
-block that is the next one after it is exactly what it prints. A ```console block is a dialogue with the command
-``joinfold``: after each line that begins with ``$ `` comes what the command prints. What needs Spark is left out of the
-fast tests; then only standard output is compared, since how long things take depends on the machine.
+In README.md and docs/**/*.md, every ```python block is executed, all blocks of a file in one namespace. If a ```text
+block follows directly, it must be exactly what the block prints. A ```console block is a dialogue with the command
+``joinfold``: below each command, which begins with ``$ ``, is what it prints. Blocks and commands that run a query need
+Spark and are left out of the fast tests. Of such commands only standard output is compared, because progress lines
+depend on the speed of the machine.
 """
 
 import contextlib
@@ -35,7 +36,7 @@ _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced piece of a document: what it is, its text, and the line it begins on."""
+    """A fenced block of a document: its language, its text, and the number of its first line."""
 
     language: str
     text: str
@@ -53,7 +54,7 @@ def blocks_of(document: Path, language: str) -> list[tuple[Block, Block | None]]
     return [(block, after) for block, after in pairwise([*found, None]) if block and block.language == language]
 
 
-def having(documents: list[Path], language: str) -> list[Path]:
+def with_blocks_in(documents: list[Path], language: str) -> list[Path]:
     return [document for document in documents if blocks_of(document, language)]
 
 
@@ -63,7 +64,7 @@ def prose_of(document: Path) -> str:
 
 
 def without_escapes(document: Path) -> str:
-    """The text with the bars that a table's cells must escape."""
+    """The text, with the vertical bars in cells of tables unescaped."""
     return document.read_text(encoding="utf-8").replace("\\|", "|")
 
 
@@ -75,12 +76,12 @@ def needs_spark(text: str) -> bool:
 def needing_spark(language: str) -> list[Path]:
     return [
         document
-        for document in having(RUNNABLE, language)
+        for document in with_blocks_in(RUNNABLE, language)
         if any(needs_spark(block.text.replace("$ ", "")) for block, _ in blocks_of(document, language))
     ]
 
 
-@pytest.mark.parametrize("document", having(RUNNABLE, "python"), ids=name_of)
+@pytest.mark.parametrize("document", with_blocks_in(RUNNABLE, "python"), ids=name_of)
 def test_python_blocks_run_and_print_what_is_shown(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     run_python(document, with_spark=False)
@@ -98,15 +99,14 @@ def run_python(document: Path, with_spark: bool) -> None:
     for block, after in blocks_of(document, "python"):
         if needs_spark(block.text) and not with_spark:
             continue
-        place = f"{name_of(document)}:{block.line}"
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile("\n" * (block.line - 1) + block.text, str(document), "exec"), namespace)
         shown = after.text if after is not None and after.language == "text" else ""
-        assert printed.getvalue() == shown, place
+        assert printed.getvalue() == shown, f"{name_of(document)}:{block.line}"
 
 
-@pytest.mark.parametrize("document", having(RUNNABLE, "console"), ids=name_of)
+@pytest.mark.parametrize("document", with_blocks_in(RUNNABLE, "console"), ids=name_of)
 def test_commands_print_what_is_shown(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     run_commands(document, monkeypatch, with_spark=False)
@@ -147,7 +147,7 @@ def is_complete(command: str) -> bool:
 
 
 def printed_by(command: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What ``joinfold`` prints, on either channel, run in this process; answers alone where it runs a query."""
+    """The output and the errors of ``joinfold``, run in this process; only the output if it runs a query."""
     program, *arguments = shlex.split(command)
     assert program == "joinfold", command
     monkeypatch.setattr(sys, "argv", [program, *arguments])
@@ -170,7 +170,7 @@ def test_relative_links_lead_to_a_file_and_a_heading(document: Path):
 
 
 def anchors_of(document: Path) -> set[str]:
-    """The anchors of the headings, made as GitHub makes them."""
+    """The anchors that GitHub makes of the headings."""
     headings = re.findall(r"^#+ (.+)$", _FENCE.sub("", document.read_text(encoding="utf-8")), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -179,14 +179,14 @@ def test_every_function_is_described():
     text = without_escapes(DOCS / "reference" / "functions.md")
     missing = [name for name, function in FUNCTIONS.items() if f"`{function.usage}`" not in text]
     missing += [name for name in (*SYNONYMS, *TRUNCATION_UNITS) if f"`{name.upper()}`" not in text]
-    assert missing == []
+    assert missing == [], "add a row for each to docs/reference/functions.md"
 
 
 def test_every_aggregate_is_described():
     text = without_escapes(DOCS / "reference" / "functions.md")
     missing = [name for name in AGGREGATES if f"`{name.upper()}(" not in text]
     missing += [name for name in ALIASES if f"`{name.upper()}`" not in text]
-    assert missing == []
+    assert missing == [], "add a row for each to docs/reference/functions.md"
 
 
 def test_every_workload_and_its_parameters_are_described():

@@ -1,4 +1,4 @@
-"""How an error shows the place: one line, cut to a readable width, with carets below the right characters."""
+"""An error shows its position in the query: one line, cut to a readable width, with carets below the characters."""
 
 import pickle
 
@@ -10,7 +10,7 @@ from joinfold.errors import EXCERPT_WIDTH, JoinfoldError, QueryError, Span, Unkn
 
 
 def excerpt(marked: str) -> str:
-    """The excerpt of a text whose span stands between « and »."""
+    """The excerpt of a text for the span between « and »."""
     start, end = marked.index("«"), marked.index("»") - 1
     return "\n".join(Span(marked.replace("«", "").replace("»", ""), start, end).excerpt())
 
@@ -19,16 +19,16 @@ def test_a_short_line_is_shown_whole() -> None:
     assert excerpt("SELECT «x» FROM s") == "  SELECT x FROM s\n         ^"
 
 
-def test_a_line_of_many_begins_with_dots_and_without_its_indentation() -> None:
+def test_a_later_line_begins_with_dots_and_loses_its_indentation() -> None:
     assert excerpt("SELECT x\n    FROM «some» s\nWHERE y") == "  … FROM some s\n         ^^^^"
     assert excerpt("\n\n    SELECT «x»\nFROM s") == "  SELECT x\n         ^"
 
 
-def test_a_place_of_several_lines_is_marked_on_its_first() -> None:
+def test_a_span_of_several_lines_is_marked_on_its_first_line() -> None:
     assert excerpt("SELECT «x +\n  y» FROM s") == "  SELECT x +\n         ^^^"
 
 
-def test_a_place_behind_the_end_has_a_caret() -> None:
+def test_a_span_after_the_end_has_a_caret() -> None:
     assert excerpt("SELECT«»") == "  SELECT\n        ^"
     assert "\n".join(Span("SELECT", 6, 7).excerpt()) == "  SELECT\n        ^"
 
@@ -37,7 +37,7 @@ def test_tabs_are_one_column_wide() -> None:
     assert excerpt("SELECT\t«x»\tFROM s") == "  SELECT x FROM s\n         ^"
 
 
-def test_windows_line_ends_leave_no_trace() -> None:
+def test_carriage_returns_are_not_shown() -> None:
     assert excerpt("SELECT x\r\nFROM «s»\r\nWHERE y") == "  … FROM s\n         ^"
 
 
@@ -45,7 +45,7 @@ def test_windows_line_ends_leave_no_trace() -> None:
     ("text", "width"),
     [("東京", 4), ("ｆ", 2), ("e\u0301", 1), ("🔥", 2), ("a\u200b", 1), ("é", 1), ("ไม่", 2)],
 )
-def test_carets_are_as_wide_as_what_they_mark(text: str, width: int) -> None:
+def test_carets_are_as_wide_as_the_marked_text(text: str, width: int) -> None:
     _, carets = excerpt(f"x = «{text}» y").split("\n")
     assert carets == " " * 6 + "^" * width
     _, carets = excerpt(f"x = {text} «y»").split("\n")
@@ -68,33 +68,33 @@ def test_a_long_line_is_cut_at_words_on_both_sides() -> None:
     )
 
 
-def test_a_long_place_is_marked_as_far_as_it_is_shown() -> None:
+def test_a_long_span_is_marked_as_far_as_it_is_shown() -> None:
     line, carets = excerpt(f"x «{WORDS}» y").split("\n")
     assert line.endswith(" …") and len(carets) == len(line.removesuffix(" …"))
 
 
-def test_a_long_word_is_cut_where_it_must_be() -> None:
+def test_a_long_word_is_cut_to_the_width() -> None:
     line, carets = excerpt("x" * 500 + "«y»" + "z" * 500).split("\n")
     assert len(line) <= EXCERPT_WIDTH + 6
     assert line[carets.index("^")] == "y"
 
 
 @given(st.text("ab \n\t", max_size=200), st.text("ab \n\t", max_size=200), st.integers(1, 300))
-def test_the_first_caret_stands_below_the_first_character(before: str, after: str, length: int) -> None:
+def test_the_first_caret_is_below_the_first_character(before: str, after: str, length: int) -> None:
     line, carets = Span(f"{before}X{after}", len(before), len(before) + length).excerpt()
     assert len(line) <= EXCERPT_WIDTH + 6
     assert set(carets.strip()) == {"^"}
     assert line[carets.index("^")] == "X"
 
 
-def test_a_report_has_a_message_a_place_and_a_hint() -> None:
+def test_a_report_has_a_message_a_position_and_a_hint() -> None:
     error = QueryError("unknown column 'z'", Span("SELECT z", 7, 8), "did you mean 'y'?")
     assert error.report() == "QueryError: unknown column 'z'\n  SELECT z\n         ^\nHint: did you mean 'y'?"
     assert str(error) == error.report().removeprefix("QueryError: ")
     assert JoinfoldError("no").report() == "JoinfoldError: no"
 
 
-def test_an_unknown_name_is_reported_as_the_query_error_it_is() -> None:
+def test_an_unknown_name_is_reported_as_a_query_error() -> None:
     error = UnknownNameError("column 'celcius'", "celcius", ["ts", "celsius"], None)
     assert error.report() == "QueryError: unknown column 'celcius'\nHint: did you mean 'celsius'? It has: ts, celsius."
     error = UnknownNameError("stream 'x'", "x", [], None, owner="The session")
@@ -118,7 +118,7 @@ def test_suggestions(name: str, near: str | None) -> None:
 
 
 def test_errors_can_be_pickled() -> None:
-    """Spark sends the errors of its workers as bytes."""
-    place = Span("SELECT", 0, 6)
-    for error in (QueryError("no", place, "yes"), UnknownNameError("input 'a'", "a", ["ab"], place)):
+    """Spark pickles the errors of its workers."""
+    span = Span("SELECT", 0, 6)
+    for error in (QueryError("no", span, "yes"), UnknownNameError("input 'a'", "a", ["ab"], span)):
         assert pickle.loads(pickle.dumps(error)).report() == error.report()

@@ -1,4 +1,4 @@
-"""The list of what may be refused: every entry is announced and needed, and beside each stands what must be planned."""
+"""The list of allowed refusals. A page announces each, and each is tested beside a query that must be planned."""
 
 import re
 from pathlib import Path
@@ -29,7 +29,7 @@ COUNT, MAX, COLUMNS = "COUNT(*) AS n", "MAX(a.v) AS n", "a.v, b.v AS w"
 MEANT = f"{SLIDE[:-1]} {ODD}]"
 RELATION = f"SELECT {COUNT} FROM a {SLIDE}, r WHERE a.k = r.k"
 
-# what is refused, in the order of the list, and the nearest that is not
+# In the order of the list: a query that is refused, and the nearest one that is not.
 NEIGHBOURS = [
     (asked(COUNT, "[5 MICROSECOND]", "[UNBOUNDED]", f"{KEYS} EMIT ON SLIDE"), asked(COUNT, SLIDE, "[UNBOUNDED]")),
     (asked(COUNT, "[ROWS 2 SLIDE 2]", "[ROWS 2]", f"{KEYS} EMIT ON ARRIVAL"), asked(COUNT, "[ROWS 2]", "[ROWS 2]")),
@@ -58,12 +58,12 @@ def test_a_page_announces_it(refusal: Refusal) -> None:
     assert refusal.words in text
 
 
-@pytest.mark.parametrize("place", range(len(REFUSALS)), ids=[refusal.message for refusal in REFUSALS])
-def test_it_is_refused_and_its_neighbour_is_not(place: int) -> None:
-    (text, forced), (near, forced_near) = NEIGHBOURS[place]
+@pytest.mark.parametrize("number", range(len(REFUSALS)), ids=[refusal.message for refusal in REFUSALS])
+def test_it_is_refused_and_its_neighbour_is_not(number: int) -> None:
+    (text, forced), (near, forced_near) = NEIGHBOURS[number]
     with pytest.raises(QueryError) as caught:
         plan_query(bind(parse(text), CATALOG), forced)
-    assert re.match(REFUSALS[place].message, caught.value.message)
+    assert re.match(REFUSALS[number].message, caught.value.message)
     try:
         query = bind(parse(text), CATALOG)
     except QueryError:
@@ -76,7 +76,7 @@ def test_it_is_refused_and_its_neighbour_is_not(place: int) -> None:
 
 
 def test_every_other_refusal_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A planner that refuses SYNC ON FULL, which its page promises."""
+    """The planner of this test refuses SYNC ON FULL, although a page promises it."""
     text, _ = asked(COUNT, SLIDE, SLIDE, f"{KEYS} SYNC ON FULL")
     query = bind(parse(text), CATALOG)
     assert planned(query, text) is not None

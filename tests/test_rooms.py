@@ -1,4 +1,4 @@
-"""Rooms: few files with one idea each, none of them long, and a test that a reader finds by the module's name."""
+"""A room has few files, no file is long, and the test of a module has the module's name."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def test_no_file_is_long() -> None:
     assert {path: count for path, count in lines.items() if count > MOST_LINES} == {}
 
 
-def test_every_module_of_the_engine_has_a_test_of_its_name() -> None:
+def test_every_module_of_the_engine_has_a_test_with_its_name() -> None:
     missing = []
     for room in TESTED:
         for path in modules(ENGINE / room):

@@ -1,4 +1,4 @@
-"""What a session knows: streams and relations, registered from text, Arrow, and nothing else that has no columns."""
+"""Sessions: streams and relations registered from text and Arrow, and mistakes."""
 
 from typing import Any
 
@@ -28,19 +28,19 @@ def test_a_stream_without_a_time_column_takes_the_time_of_arrival() -> None:
     assert "time of arrival" in query.explain("logical")
 
 
-def test_a_stream_with_a_clock_of_its_own() -> None:
+def test_a_stream_with_an_integer_clock() -> None:
     session = Session()
     session.stream("s", "k INT, tick BIGINT", time="tick")
     assert session.sql("SELECT k FROM s [5 MICROSECONDS]").logical.inputs[0].source.time == "tick"
 
 
-def test_registering_again_replaces_and_leaves_bound_queries_alone() -> None:
+def test_registering_again_replaces_a_source_but_not_in_bound_queries() -> None:
     session = Session()
     session.stream("s", "k INT, ts TIMESTAMP", time="ts")
     before = session.sql("SELECT k FROM s [10 MINUTE]")
     session.table("s", "k STRING")
     assert str(before.schema) == "instant TIMESTAMP, k INT"
-    with pytest.raises(QueryError, match="relation 's' takes no window"):
+    with pytest.raises(QueryError, match="relation 's' cannot have a window"):
         session.sql("SELECT k FROM s [10 MINUTE]")
 
 
@@ -91,7 +91,7 @@ def test_schemas_from_arrow(source: Any) -> None:
     )
 
 
-def test_nested_columns_are_compared_and_nothing_else() -> None:
+def test_nested_columns_can_be_compared_but_not_aggregated() -> None:
     session = Session()
     session.stream("s", pa.schema([("tags", pa.list_(pa.string())), ("ts", pa.timestamp("us", "UTC"))]), time="ts")
     session.sql("SELECT COUNT(*) FROM s a [1 HOUR], s b [1 HOUR] WHERE a.tags = b.tags")
@@ -99,7 +99,7 @@ def test_nested_columns_are_compared_and_nothing_else() -> None:
         session.sql("SELECT MAX(tags) FROM s [1 HOUR]")
 
 
-def test_a_schema_stands_for_itself() -> None:
+def test_a_schema_is_returned_unchanged() -> None:
     schema = schema_of(READINGS)
     assert isinstance(schema, Schema)
     assert schema_of(schema) is schema
@@ -109,19 +109,19 @@ MISTAKES: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
     "no such time column": (
         ("s", READINGS),
         {"time": "tss"},
-        "UsageError: stream 's' has no column 'tss' to take its time from\n"
+        "UsageError: stream 's' has no column 'tss' for its event time\n"
         "Hint: did you mean 'ts'? It has: location, ts, celsius.",
     ),
     "no such time column, nothing like it": (
         ("s", READINGS),
         {"time": "when"},
-        "UsageError: stream 's' has no column 'when' to take its time from\nHint: it has: location, ts, celsius.",
+        "UsageError: stream 's' has no column 'when' for its event time\nHint: it has: location, ts, celsius.",
     ),
     "a time column of text": (
         ("s", READINGS),
         {"time": "location"},
-        "UsageError: the time column 'location' of stream 's' is STRING, not TIMESTAMP\n"
-        "Hint: cast it in the DataFrame; an integer column is a clock of its own.",
+        "UsageError: the time column 'location' of stream 's' is STRING, not TIMESTAMP or integer\n"
+        "Hint: cast the column in the DataFrame. An integer column counts microseconds.",
     ),
     "a delay that is no duration": (
         ("s", READINGS),
@@ -131,15 +131,15 @@ MISTAKES: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
     "a delay of a month": (
         ("s", READINGS),
         {"delay": "1 month"},
-        "UsageError: a MONTH has no fixed length, in '1 month'\nHint: count in days or weeks.",
+        "UsageError: '1 month': a MONTH has no fixed length\nHint: use days or weeks.",
     ),
     "a negative delay": (
         ("s", READINGS),
         {"delay": "-1 second"},
-        "UsageError: a duration cannot be negative, as '-1 second' is",
+        "UsageError: a duration cannot be negative, but '-1 second' is",
     ),
-    "no name": (("", READINGS), {}, "UsageError: '' is not a name for a stream or relation"),
-    "half a name": (("house.", READINGS), {}, "UsageError: 'house.' is not a name for a stream or relation"),
+    "no name": (("", READINGS), {}, "UsageError: '' is not a valid name for a stream or relation"),
+    "half a name": (("house.", READINGS), {}, "UsageError: 'house.' is not a valid name for a stream or relation"),
     "something without columns": (
         ("s", [1, 2, 3]),
         {},
@@ -149,23 +149,24 @@ MISTAKES: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
     "two columns of one name": (
         ("s", "a INT, a STRING"),
         {},
-        "UsageError: column 'a' occurs twice in the schema 'a INT, a STRING'\nHint: give each its own name.",
+        "UsageError: the schema 'a INT, a STRING' has two columns 'a'\nHint: give each column its own name.",
     ),
     "two Arrow columns of one name": (
         ("s", pa.schema([("a", pa.int8()), ("a", pa.int8())])),
         {},
-        "UsageError: 's' has 2 columns 'a'\nHint: give each its own name.",
+        "UsageError: 's' has 2 columns 'a'\nHint: give each column its own name.",
     ),
     "an Arrow type that Spark lacks": (
         ("s", pa.schema([("a", pa.uint64())])),
         {},
-        "UsageError: column 'a' has the type uint64, which has no counterpart in Spark\nHint: cast it first.",
+        "UsageError: column 'a' has the Arrow type uint64, which Spark does not have\n"
+        "Hint: cast the column to another type.",
     ),
     "an Arrow decimal that Spark lacks": (
         ("s", pa.schema([("a", pa.decimal256(50, 2))])),
         {},
-        "UsageError: column 'a' has the type decimal256(50, 2), which has no counterpart in Spark\n"
-        "Hint: cast it first.",
+        "UsageError: column 'a' has the Arrow type decimal256(50, 2), which Spark does not have\n"
+        "Hint: cast the column to another type.",
     ),
 }
 
@@ -192,25 +193,26 @@ TYPES = (
         ("a FOO", f"UsageError: unknown type 'FOO' of column 'a'\nHint: {TYPES}"),
         ("a INT b INT", f"UsageError: unknown type 'INT b INT' of column 'a'\nHint: {TYPES}"),
         ("a INT)", f"UsageError: unknown type 'INT)' of column 'a'\nHint: {TYPES}"),
-        ("a DECIMAL(99, 1)", "UsageError: DECIMAL(99, 1) does not exist\n"
-         "Hint: a decimal has at most 38 digits, its scale among them."),
-        ("a DECIMAL(x)", "UsageError: a decimal is written DECIMAL(precision, scale)\nHint: such as DECIMAL(10, 2)."),
-        ("`a INT", "QueryError: a string or quoted name does not end\n  `a INT\n  ^^^^^^\nHint: close the quote."),
+        ("a DECIMAL(99, 1)", "UsageError: DECIMAL(99, 1) is not a valid type\n"
+         "Hint: the precision is 1 to 38, and the scale is 0 to the precision."),
+        ("a DECIMAL(x)", "UsageError: DECIMAL takes a precision and a scale\nHint: write it as DECIMAL(10, 2)."),
+        ("`a INT", "QueryError: a string or quoted name is not closed\n  `a INT\n  ^^^^^^\n"
+         "Hint: add the closing quote."),
     ],
 )  # fmt: skip
-def test_texts_that_are_no_schema(text: str, report: str) -> None:
+def test_texts_that_are_not_a_schema(text: str, report: str) -> None:
     with pytest.raises(JoinfoldError) as caught:
         schema_of(text)
     assert caught.value.report() == report
 
 
-def test_an_empty_session_says_so() -> None:
+def test_the_hint_of_an_empty_session() -> None:
     with pytest.raises(QueryError) as caught:
         Session().sql("SELECT COUNT(*) FROM s [1 HOUR]")
     assert caught.value.hint == "the session has none yet."
 
 
-def test_explain_knows_its_stages() -> None:
+def test_explain_accepts_only_its_stages() -> None:
     session = Session()
     session.stream("s", READINGS, time="ts")
     query = session.sql("SELECT COUNT(*) FROM s [1 HOUR]")
@@ -229,11 +231,11 @@ def test_explain_as_a_page() -> None:
     assert "Warning" not in query.explain(format="html", warn=False)
     with pytest.raises(UsageError, match="unknown format 'pdf'"):
         query.explain(format="pdf")
-    with pytest.raises(UsageError, match="no page for the stage 'logical'"):
+    with pytest.raises(UsageError, match="the stage 'logical' has no HTML page"):
         query.explain("logical", format="html")
 
 
-def test_a_plan_that_cannot_keep_up_warns_where_costs_are_shown() -> None:
+def test_a_plan_that_cannot_keep_up_has_a_warning_wherever_costs_are_shown() -> None:
     session = Session()
     session.stream("s", READINGS, time="ts", rate=1e10)
     query = session.sql("SELECT COUNT(*) FROM s [1 HOUR]")
@@ -244,15 +246,15 @@ def test_a_plan_that_cannot_keep_up_warns_where_costs_are_shown() -> None:
     assert not any("Warning" in query.explain(stage) for stage in ("physical", "logical", "windows"))
 
 
-def test_analyze_runs_what_the_session_has() -> None:
+def test_analyze_needs_rows_in_the_session() -> None:
     session = Session()
     session.stream("s", READINGS, time="ts")
     query = session.sql("SELECT COUNT(*) FROM s [1 HOUR]")
-    with pytest.raises(UsageError, match="only Arrow tables run in process"):
+    with pytest.raises(UsageError, match="running in process needs an Arrow table"):
         query.analyze()
 
 
-def test_a_dataframe_is_looked_at_only_where_plans_have_rivals() -> None:
+def test_a_dataframe_is_sampled_only_if_there_are_several_plans() -> None:
     rows = pa.table({"k": [1, 2, 3], "v": [1, 2, 3], "ts": pa.array([0, 10, 20], pa.timestamp("us", "UTC"))})
     session, jobs = Session(), []
 

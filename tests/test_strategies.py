@@ -1,4 +1,4 @@
-"""What is drawn follows the table of aggregates: a new entry is drawn with arguments that it accepts."""
+"""The strategies follow the table of aggregates: a new entry is drawn with arguments that it accepts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Types = tuple[DataType, ...]
 
 @dataclass(frozen=True)
 class Entry:
-    """As much of an aggregate as the strategy asks for."""
+    """The part of an aggregate that the strategy uses."""
 
     arities: tuple[int, ...]
     takes: Callable[[DataType], bool]
@@ -34,21 +34,21 @@ class Entry:
     ],
     ids=["booleans", "integers", "pairs of numbers", "rows"],
 )
-def test_arguments_are_those_that_an_entry_accepts(
+def test_only_arguments_that_an_entry_accepts_are_drawn(
     entry: Entry, expected: set[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(strategies.AGGREGATES, "made_up", entry)  # type: ignore[arg-type]
     assert set(strategies.kinds_taken.__wrapped__("made_up")) == expected
 
 
-def test_two_arguments_of_any_order_may_differ_in_type(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_arguments_that_only_need_an_order_may_differ_in_type(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(strategies.AGGREGATES, "made_up", Entry((2,), lambda type_: type_.is_ordered))  # type: ignore[arg-type]
     assert {("number", "text"), ("text", "number"), ("boolean", "time")} <= set(
         strategies.kinds_taken.__wrapped__("made_up")
     )
 
 
-def test_an_entry_without_arguments_to_draw_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_that_accepts_no_known_argument_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(strategies.AGGREGATES, "made_up", Entry((1,), lambda type_: False))  # type: ignore[arg-type]
     with pytest.raises(AssertionError, match="no argument for MADE_UP: add a kind to KINDS"):
         strategies.kinds_taken.__wrapped__("made_up")

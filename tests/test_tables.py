@@ -1,7 +1,7 @@
-"""Every entry of a table is complete; a test that fails names what is missing, and where it belongs.
+"""Every entry of a table is complete. A test that fails says what is missing, and in which file.
 
-The tables are AGGREGATES, FUNCTIONS and STRUCTURES. What an entry needs elsewhere is found out by using it, so that
-these tests do not depend on how it is written there.
+The tables are AGGREGATES, FUNCTIONS and STRUCTURES. An entry needs code in other rooms. The tests check that by using
+the entry, so they do not depend on how that code is written.
 """
 
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ DATA = {"a": [*ROWS, dict.fromkeys(ROWS[0]) | {"ts": 4, "k": 1}], "b": ROWS[::2]
 
 @contextmanager
 def missing(what: str) -> Iterator[None]:
-    """Fails with what is missing where something fails as our own mistakes do."""
+    """Fails with this text if the code inside raises an error that points to a mistake of ours."""
     try:
         yield
     except (LookupError, AssertionError, AttributeError, TypeError, NotImplementedError) as error:
@@ -62,15 +62,21 @@ def missing(what: str) -> Iterator[None]:
 
 
 def queries(name: str) -> list[LogicalQuery]:
-    """The aggregate over every kind of argument that it takes, of one input and of two."""
+    """Queries with the aggregate over every kind of argument that it takes, from one or two inputs."""
     found, sources = [], {alias: Source(alias, SCHEMA, True, "ts") for alias in ("a", "b")}
     for kinds in kinds_taken(name):
-        for place in range(max((len(COLUMNS[kind]) for kind in kinds), default=1)):
-            columns = [COLUMNS[kind][place % len(COLUMNS[kind])] for kind in kinds]
+        for number in range(max((len(COLUMNS[kind]) for kind in kinds), default=1)):
+            columns = [COLUMNS[kind][number % len(COLUMNS[kind])] for kind in kinds]
             arguments = ", ".join(f"{alias}.{column}" for alias, column in zip("ab", columns, strict=False))
             text = f"SELECT {name.upper()}({arguments or '*'}) AS x FROM a {WINDOW}, b {WINDOW} WHERE a.k = b.k"
             found.append(bind(parse(text), sources))
     return found
+
+
+def defined(name: str, query: LogicalQuery) -> list[tuple[Any, ...]]:
+    """The answers by the definition."""
+    with missing(f"{name.upper()} has no definition (reference/aggregates.py)"):
+        return naive.answers(query, DATA)
 
 
 # --- aggregates -----------------------------------------------------------------------------------------------
@@ -81,8 +87,7 @@ every_aggregate = pytest.mark.parametrize("name", AGGREGATES)
 @every_aggregate
 def test_an_aggregate_has_a_definition(name: str) -> None:
     for query in queries(name):
-        with missing(f"{name.upper()} has no definition (reference/aggregates.py)"):
-            assert naive.answers(query, DATA)
+        assert defined(name, query)
     assert name in DIRECT, f"{name.upper()} has no textbook definition (tests/algebra/definitions.py)"
 
 
@@ -91,7 +96,7 @@ def test_an_aggregate_has_a_duckdb_text(name: str) -> None:
     for query in queries(name):
         with missing(f"{name.upper()} has no DuckDB text (reference/duck_expressions.py)"):
             found = duck.answers(query, DATA)
-        assert_same_answers(naive.answers(query, DATA), found)
+        assert_same_answers(defined(name, query), found)
 
 
 @every_aggregate
@@ -99,9 +104,9 @@ def test_an_aggregate_has_a_finisher(name: str) -> None:
     for query in queries(name):
         machine = InProcess(plan_query(query))
         feed(machine, DATA)
-        with missing(f"{name.upper()} has no finisher"):
+        with missing(f"{name.upper()} has no finisher (algebra/finishers.py)"):
             found = answer(machine, to_the_end=True)
-        assert_same_answers(naive.answers(query, DATA), found)
+        assert_same_answers(defined(name, query), found)
 
 
 @every_aggregate
@@ -129,11 +134,11 @@ def test_an_aggregate_has_a_function_of_the_builder(name: str) -> None:
 
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_a_structure_has_a_price(name: str) -> None:
-    """One for what it is asked and one for what changes in it, in the plans that use it."""
+    """A structure needs a price for probes and one for updates. It must also be planned, and calibrated."""
     priced = [operation for operation in OPERATIONS if operation.startswith(f"{name} ")]
     for words in (("update", "updated"), ("probe", "probed", "scanned")):
-        own = [operation for operation in priced if operation.endswith(words)]
-        assert own, f"structure '{name}' has no price for {words[0]}s (OPERATIONS in planner/cost/engine.py)"
+        operations = [operation for operation in priced if operation.endswith(words)]
+        assert operations, f"structure '{name}' has no price for {words[0]}s (OPERATIONS in planner/cost/engine.py)"
     assert any(shipped_weights().seconds[operation] > 0 for operation in priced), f"structure '{name}' costs nothing"
     (query, *_) = queries("count")
     for method in ("ic", "tc", "pc"):
@@ -148,7 +153,7 @@ every_function = pytest.mark.parametrize("name", FUNCTIONS)
 
 
 def calls(name: str) -> list[Call]:
-    """The function with constants of all types that it takes."""
+    """Calls of the function with constants of all types that it takes."""
     found = []
     for types in CALLS[name]:
         if VOID not in types:

@@ -38,18 +38,18 @@ def test_a_duration_is_read(text: str, us: int) -> None:
         ("1.5 hours", "'1.5' in the duration '1.5 hours' is not a whole number", "'1 hour 30 minutes'"),
         ("ten seconds", "'ten' in the duration 'ten seconds' is not a whole number", "whole numbers"),
         ("٣ seconds", "is not a whole number", "whole numbers"),
-        ("-1 second", "a duration cannot be negative, as '-1 second' is", None),
+        ("-1 second", "a duration cannot be negative, but '-1 second' is", None),
         ("1 hour -5 minutes", "cannot be negative", None),
         ("1 month", "a MONTH has no fixed length", "days or weeks"),
         ("2 Years", "a YEAR has no fixed length", "days or weeks"),
         ("5 secnods", "unknown unit 'secnods' in the duration '5 secnods'", "did you mean SECOND?"),
-        ("5 parsecs", "unknown unit 'parsecs'", "Units: MICROSECOND, MILLISECOND"),
-        ("5 s", "unknown unit 's'", "Units: MICROSECOND, MILLISECOND"),
-        ("9999999 weeks", "longer than the calendar", None),
-        ("9" * 5000 + " microseconds", "longer than the calendar", None),
+        ("5 parsecs", "unknown unit 'parsecs'", "the units are: MICROSECOND, MILLISECOND"),
+        ("5 s", "unknown unit 's'", "the units are: MICROSECOND, MILLISECOND"),
+        ("9999999 weeks", "longer than the years 1 to 9999", None),
+        ("9" * 5000 + " microseconds", "longer than the years 1 to 9999", None),
     ],
 )
-def test_what_is_not_a_duration_is_refused_with_the_next_step(text: str, message: str, hint: str | None) -> None:
+def test_a_text_that_is_not_a_duration_is_refused_with_a_hint(text: str, message: str, hint: str | None) -> None:
     with pytest.raises(UsageError) as refusal:
         duration_us(text)
     assert message in refusal.value.message
@@ -100,7 +100,7 @@ def test_a_sequence_is_the_sum_of_its_parts(parts: list[tuple[int, str]]) -> Non
         (" 2025-01-01 ", 1_735_689_600 * SECOND),
     ],
 )
-def test_a_timestamp_is_utc_unless_it_carries_a_zone(text: str, us: int) -> None:
+def test_a_timestamp_is_utc_unless_it_has_a_zone(text: str, us: int) -> None:
     assert timestamp_us(text) == us
 
 
@@ -124,7 +124,7 @@ def test_a_timestamp_is_utc_unless_it_carries_a_zone(text: str, us: int) -> None
         "9999-12-31 23:59:59-00:01",
     ],
 )
-def test_what_is_not_a_timestamp_is_refused(text: str) -> None:
+def test_a_text_that_is_not_a_timestamp_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match=r"is not a timestamp|outside the years 1 to 9999"):
         timestamp_us(text)
 
@@ -144,7 +144,7 @@ def test_timestamps_survive_the_round_trip(moment: datetime) -> None:
 
 
 @pytest.mark.parametrize("text", ["0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"])
-def test_the_calendar_ends_at_both_sides(text: str) -> None:
+def test_the_calendar_has_a_first_and_a_last_time(text: str) -> None:
     us = timestamp_us(text)
     assert timestamp_text(us) == text
     with pytest.raises(UsageError, match="outside the years 1 to 9999"):

@@ -1,4 +1,4 @@
-"""Spark's rules for types, by examples worked out by hand; a test with Spark itself compares all pairs."""
+"""Spark's rules for types, by examples worked out by hand; another test compares all pairs with Spark."""
 
 import pytest
 
@@ -35,7 +35,7 @@ ALL = (
 
 
 def named(text: str) -> DataType:
-    """A type by its text: INT, D(10,2) for a decimal."""
+    """The type that a text names: INT, or D(10,2) for a decimal."""
     if text.startswith("D("):
         precision, scale = map(int, text[2:-1].split(","))
         return decimal(precision, scale)
@@ -142,7 +142,7 @@ def test_common_types(left: str, right: str, common: str) -> None:
 
 
 def test_nothing_else_has_a_common_type() -> None:
-    """Texts, dates and clocks do not turn into each other by themselves."""
+    """Strings, dates and timestamps are not converted to each other implicitly."""
     for left in ALL:
         for right in ALL:
             related = left == right or VOID in (left, right) or (left.is_numeric and right.is_numeric)
@@ -175,7 +175,7 @@ def test_integers_as_decimals() -> None:
 
 
 def test_casts() -> None:
-    """Rows: from; columns: to. x where CAST is defined."""
+    """Rows are source types, columns are target types; x marks where CAST is defined."""
     types = (BOOLEAN, INT, DOUBLE, decimal(10, 2), STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, INTERVAL)
     drawn = """
         x x x x x . . . . .
@@ -221,6 +221,6 @@ def test_types_and_schemas_as_text() -> None:
 
 
 @pytest.mark.parametrize(("precision", "scale"), [(39, 0), (5, 6), (5, -1), (0, 1)])
-def test_a_decimal_outside_the_bounds_is_our_mistake(precision: int, scale: int) -> None:
+def test_a_decimal_outside_the_bounds_fails_an_assertion(precision: int, scale: int) -> None:
     with pytest.raises(AssertionError):
         decimal(precision, scale)

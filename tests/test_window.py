@@ -1,4 +1,4 @@
-"""Every formula of window.py against the definition: drawn, or enumerated instant by instant."""
+"""Every formula of window.py against the definition, as drawings or instant by instant."""
 
 import re
 from collections.abc import Callable
@@ -42,11 +42,11 @@ slidings = st.builds(Sliding, lengths, lengths, starts)
 time_windows = slidings | st.builds(Continuous, lengths) | st.builds(Landmark, starts)
 grids = st.builds(Grid, st.integers(-20, 20), st.integers(1, 12))
 panes = steps = st.integers(1, 9)
-HORIZON = range(-60, 61)  # every stay of the windows and times above lies inside, but for a landmark's end
+HORIZON = range(-60, 61)  # contains all stays of the windows and times above, except the endless ones of landmarks
 
 
-# A character is a microsecond, `|` is instant 0, `'` are the other moves; `at` draws the content of the
-# window at that instant, `stay` the instants at which it holds the row.
+# A character is a microsecond. `|` is time 0, which may be a move; `'` are the other moves. `at` draws the content of
+# the window at that instant, and `stay` draws the instants at which the window holds the row.
 DRAWINGS = [
     (
         Sliding(6, 4),
@@ -166,7 +166,7 @@ def test_a_window_is_as_drawn(window: TimeWindow, drawing: str) -> None:
 
 
 def holds(window: TimeWindow, ts: int, t: int) -> bool:
-    """The definition word for word; the last move is found by walking back, not by division."""
+    """The definition, literally; the last move is found by stepping back, not by division."""
     match window:
         case Sliding(size_us, slide_us, start_us):
             end = t
@@ -197,7 +197,7 @@ def test_a_stay_is_one_interval_from_entry_to_leave(window: TimeWindow, ts: int)
 
 @given(slidings, times)
 def test_a_row_without_an_entry_has_an_empty_stay(window: Sliding, ts: int) -> None:
-    """What code on arrays relies on, where None is no value."""
+    """Code on arrays relies on this, because arrays have no None."""
     assert (window.entry(ts) is None) == (window.moves.next(ts) == window.leave(ts))
 
 
@@ -209,7 +209,7 @@ def test_rows_of_a_subwindow_are_held_together(window: Sliding, ts: int, other: 
 
 
 @given(slidings, times)
-def test_a_window_is_panes_subwindows_and_moves_by_step(window: Sliding, t: int) -> None:
+def test_a_window_has_panes_subwindows_and_moves_by_step_of_them(window: Sliding, t: int) -> None:
     lo, hi = window.bounds(t)
     content = [window.subwindow(ts) for ts in range(lo, hi)]
     first = content[0]
@@ -220,7 +220,7 @@ def test_a_window_is_panes_subwindows_and_moves_by_step(window: Sliding, t: int)
 
 
 @given(slidings | st.builds(Continuous, lengths), st.lists(times, min_size=1))
-def test_arrays_are_the_same_element_by_element(window: Sliding | Continuous, values: list[int]) -> None:
+def test_arrays_give_the_same_as_single_times(window: Sliding | Continuous, values: list[int]) -> None:
     array = np.array(values, dtype=np.int64)
     lo, hi = window.bounds(array)
     assert list(zip(lo.tolist(), hi.tolist(), strict=True)) == [window.bounds(t) for t in values]
@@ -242,12 +242,12 @@ def test_arrays_do_not_overflow_at_the_ends_of_the_calendar(text: str) -> None:
 
 # --- Window ids ----------------------------------------------------------------------------------
 
-# `#` is a sub-window of the window, `.` one that is not; the columns are the sub-windows 1, 2, …
+# The columns are sub-windows 1, 2, …; a line is a window. `#` is a sub-window of the window, `.` is not.
 WINDOW_IDS = [
     (3, 2, ["###......", "..###....", "....###..", "......###", "........#"]),
     (3, 1, ["###...", ".###..", "..###.", "...###", "....##", ".....#"]),
     (2, 2, ["##....", "..##..", "....##"]),
-    (2, 3, ["##.......", "...##....", "......##."]),  # k > n: sub-windows 3, 6 and 9 are in no window
+    (2, 3, ["##.......", "...##....", "......##."]),  # step > panes: sub-windows 3, 6 and 9 are in no window
 ]
 
 
@@ -261,13 +261,13 @@ def test_window_ids_are_as_drawn(panes: int, step: int, drawing: list[str]) -> N
 
 
 def test_the_upper_bound_is_not_the_printed_one() -> None:
-    """Du's printed bound gives window 1 as well, which begins at sub-window 3."""
+    """Du's printed bound includes window 1, which begins at sub-window 3."""
     assert windows_of(2, panes=3, step=2) == range(1)
     assert subwindows_of(1, panes=3, step=2) == range(3, 6)
 
 
 @given(st.integers(-5, 60), panes, steps)
-def test_windows_of_is_membership(number: int, panes: int, step: int) -> None:
+def test_windows_of_gives_the_windows_that_hold_a_subwindow(number: int, panes: int, step: int) -> None:
     holding = [wid for wid in range(70) if wid * step < number <= wid * step + panes]
     assert list(windows_of(number, panes, step)) == holding
     assert [wid for wid in range(70) if number in subwindows_of(wid, panes, step)] == holding
@@ -277,10 +277,10 @@ def test_windows_of_is_membership(number: int, panes: int, step: int) -> None:
 def test_slots_and_neighbours_name_the_same_subwindow(number: int, panes: int, step: int) -> None:
     windows = windows_of(number, panes, step)
     for wid in windows:
-        place = slot(number, wid, panes, step)
-        assert place == (number - wid * step - 1) % panes
-        assert subwindows_of(wid, panes, step)[place] == number
-        neighbour = earlier_neighbour(wid, place, panes, step)
+        index = slot(number, wid, panes, step)
+        assert index == (number - wid * step - 1) % panes
+        assert subwindows_of(wid, panes, step)[index] == number
+        neighbour = earlier_neighbour(wid, index, panes, step)
         if wid - 1 in windows:
             assert neighbour == (wid - 1, slot(number, wid - 1, panes, step))
         else:
@@ -321,7 +321,7 @@ def test_a_union_of_grids_is_ordered_and_distinct(some: list[Grid], t: int, othe
 
 @given(st.lists(grids, max_size=3))
 def test_the_common_grid_is_the_intersection(some: list[Grid]) -> None:
-    """1728 = 12³ instants are a whole turn of any three periods up to 12."""
+    """1728 = 12³ instants contain a whole cycle of any three periods up to 12."""
     meeting = [t for t in range(-1728, 1728) if all(on(grid, t) for grid in some)]
     met = common(some)
     assert meeting == ([] if met is None else list(met.between(-1728, 1728)))
@@ -344,7 +344,7 @@ def test_common_moves_are_as_drawn() -> None:
 
 
 def test_common_is_exact_beyond_int64() -> None:
-    """Such a query is refused with the number, so the number must be right."""
+    """The refusal of such a query shows the number, so it must be right."""
     a, b = Grid(1, 10**10 + 19), Grid(0, 10**10 + 33)
     met = common([a, b])
     assert met is not None
@@ -389,12 +389,12 @@ def test_a_window_prints_as_the_grammar_writes_it(window: Window, sql: str) -> N
     [
         (lambda: Sliding(MINUTE, 0), "a window's slide must be positive, not 0 SECOND"),
         (lambda: Sliding(-5 * SECOND, MINUTE), "a window's size must be positive, not -5 SECOND"),
-        (lambda: Sliding(MINUTE, LONGEST_US + 1), "a window's slide cannot be as large as"),
+        (lambda: Sliding(MINUTE, LONGEST_US + 1), "a window's slide is too large"),
         (lambda: Sliding(MINUTE, MINUTE, 2**62), "outside the years 1 to 9999"),
         (lambda: Continuous(0), "a window's size must be positive, not 0 SECOND"),
         (lambda: Rows(0), "a window's size must be positive, not 0 ROWS"),
         (lambda: Rows(5, 0), "a window's slide must be positive, not 0 ROWS"),
-        (lambda: Rows(2**63), "a window's size cannot be as large as 9223372036854775808 ROWS"),
+        (lambda: Rows(2**63), "a window's size is too large: 9223372036854775808 ROWS"),
         (lambda: PartitionedRows((), 3), "PARTITION BY needs at least one column"),
         (lambda: PartitionedRows(("k",), 0), "a window's size must be positive, not 0 ROWS"),
         (lambda: RangeByRows(0, 5), "a window's size must be positive, not 0 SECOND"),
@@ -403,6 +403,6 @@ def test_a_window_prints_as_the_grammar_writes_it(window: Window, sql: str) -> N
         (lambda: Grid(0, 0), "a period must be positive, not 0 SECOND"),
     ],
 )
-def test_a_window_that_cannot_be_is_refused_in_plain_words(build: Callable[[], object], message: str) -> None:
+def test_an_impossible_window_is_refused_in_plain_words(build: Callable[[], object], message: str) -> None:
     with pytest.raises(UsageError, match=re.escape(message)):
         build()

@@ -1,4 +1,4 @@
-"""Words: what a module or class is called is ordinary, or it is in the glossary; words that were given up stay away."""
+"""Every word in the name of a module or class is ordinary or in the glossary. No name contains a retired word."""
 
 import ast
 import re
@@ -57,7 +57,7 @@ def plain_words() -> list[str]:
 
 
 def named_words() -> dict[str, str]:
-    """Each word in the name of a module or class, with one that has it."""
+    """Each word in the names of modules and classes, with one name that contains it."""
     found: dict[str, str] = {}
     for path in modules():
         names = [path.stem] if path.stem != "__init__" else [path.parent.name]
@@ -72,12 +72,12 @@ def test_a_word_is_ordinary_or_in_the_glossary():
     known = explained_words() | in_plural(set(plain_words()))
     unexplained = {word: where for word, where in named_words().items() if word not in known}
     assert unexplained == {}, (
-        "explain each word in docs/glossary.md, or say something ordinary; what any engineer knows from Python, SQL, "
-        "Spark or mathematics may be added to tests/plain_words.txt"
+        "explain each word in docs/glossary.md, or use an ordinary word; a word that any engineer knows from Python, "
+        "SQL, Spark or mathematics may be added to tests/plain_words.txt"
     )
 
 
-def test_no_word_is_called_plain_that_nothing_uses_or_the_glossary_explains():
+def test_every_plain_word_is_used_and_not_in_the_glossary():
     plain = plain_words()
     assert plain == sorted(set(plain))
     used = named_words().keys()
@@ -85,7 +85,7 @@ def test_no_word_is_called_plain_that_nothing_uses_or_the_glossary_explains():
     assert [word for word in plain if word in explained_words()] == []
 
 
-def test_words_that_were_given_up_stay_away():
+def test_no_name_contains_a_retired_word():
     found = [
         f"{name} in {path.relative_to(ROOT)}: say {RETIRED[word]}"
         for path in modules()

@@ -1,13 +1,13 @@
-"""joinfold measured: beside other engines over the same files, and its own plans beside each other.
+"""Benchmarks: joinfold beside other engines over the same files, and joinfold's plans beside each other.
 
-``SUITES`` is the table of what can be measured, and ``joinfold bench SUITE`` runs one. All give ``Results``, so
-there is one report.
+``SUITES`` is the table of all suites; ``joinfold bench SUITE`` runs one. Every suite returns ``Results``, so one report
+serves all of them. A *bar* is a ratio that a measurement should reach.
 
-    suites       what is measured, and which bars it is held against
+    suites       what is measured, and the bars
     reporting    results as tables, JSON and a chart
     plans        joinfold's plans, in process and on Spark
-    engines      how engines run and are timed; the only room that knows pyspark
-    data         the streams that they read
+    engines      runs engines and times them; the only room that imports pyspark
+    data         the streams that the engines read
 """
 
 from joinfold_bench.reporting.results import Results

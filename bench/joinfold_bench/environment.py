@@ -1,4 +1,4 @@
-"""Where and with what a suite ran: results without it cannot be compared."""
+"""The machine, the versions and the settings that a suite ran with. Results cannot be compared without them."""
 
 import os
 import platform
@@ -29,16 +29,16 @@ SPARK_SETTINGS = (
 )
 
 
-class Found(Protocol):
-    """Results that carry where and how long they were measured."""
+class TimedResults(Protocol):
+    """Results that record where they were measured, and how long that took."""
 
     environment: dict[str, Any]
     seconds: float
 
 
 @contextmanager
-def watched(results: Found, say: Say, spark: "SparkSession | None" = None) -> Iterator[None]:
-    """Notes in the results where and how long it is measured; a busy machine is told."""
+def watched(results: TimedResults, say: Say, spark: "SparkSession | None" = None) -> Iterator[None]:
+    """Records the environment and the duration in the results, and warns if the machine is busy."""
     began = time.perf_counter()
     results.environment = environment(spark)
     warning = busy_warning()
@@ -50,8 +50,8 @@ def watched(results: Found, say: Say, spark: "SparkSession | None" = None) -> It
 
 
 def environment(spark: "SparkSession | None" = None) -> dict[str, Any]:
-    """The machine, the versions, the commit, and where Spark runs its settings, which are the same for every engine."""
-    found: dict[str, Any] = {
+    """The machine, the versions and the commit; with ``spark`` also its settings, the same for every engine."""
+    facts: dict[str, Any] = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": {
             "system": platform.platform(),
@@ -64,16 +64,16 @@ def environment(spark: "SparkSession | None" = None) -> dict[str, Any]:
         "commit": _commit(),
     }
     if spark is not None:
-        found["spark"] = {name: spark.conf.get(name, None) for name in SPARK_SETTINGS}
-    return found
+        facts["spark"] = {name: spark.conf.get(name, None) for name in SPARK_SETTINGS}
+    return facts
 
 
 def busy_warning() -> str | None:
-    """What to tell whoever measures while much else runs; None while little does."""
+    """A warning if the load of the machine is above half of its cores, else None."""
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
     if load <= cores / 2:
         return None
-    return f"this machine is busy (load {load:.1f} on {cores} cores): trust ratios more than rates"
+    return f"this machine is busy (load {load:.1f} on {cores} cores); ratios are more reliable than rates"
 
 
 def _processor() -> str:
@@ -92,7 +92,7 @@ def _version(package: str) -> str | None:
 
 
 def _commit() -> str | None:
-    """The commit of the checkout that this file is in, marked where files differ from it; None outside of one."""
+    """The commit of the checkout that this file is in, marked if files were changed; None outside of a checkout."""
     here = Path(__file__).parent
     try:
         described = subprocess.run(

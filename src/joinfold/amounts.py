@@ -1,6 +1,6 @@
-"""Amounts as people read them: seconds, bytes, numbers, shares.
+"""Amounts as text: seconds, bytes, numbers, shares.
 
-An estimate is right to a digit or so, and an amount has two: 0.12 s, 3.1 MB. More would promise what nobody knows.
+They have two significant digits, such as 0.12 s or 3.1 MB, because estimates are accurate to about one.
 """
 
 import math
@@ -28,7 +28,7 @@ def bytes_text(size: float) -> str:
 
 
 def number_text(number: float) -> str:
-    """A number that was counted or said, with two digits at least: 1,250, 12, 1.5."""
+    """A number that was counted or declared, rounded to two digits only if it is below 10: 1,250, 12, 1.5."""
     number = number if number >= 10 else _two_digits(number)
     return f"{number:,.0f}" if number >= 10 or number == round(number) else _digits_text(number)
 
@@ -39,7 +39,7 @@ def share_text(share: float) -> str:
 
 
 def times_text(amount: float, other: float) -> str:
-    """How many times as much an amount is as another: 1.0 ×, 18 ×."""
+    """The ratio of two amounts: 1.0 ×, 18 ×."""
     return f"{_digits_text(_two_digits(amount / other))} ×" if other else NOTHING
 
 
@@ -49,7 +49,7 @@ def _two_digits(number: float) -> float:
 
 
 def _digits_text(number: float) -> str:
-    """A number of two significant digits, with those that it has."""
+    """A number that has been rounded to two significant digits, as text: 120, 12, 1.0, 0.12."""
     if number == 0:
         return "0"
     return f"{number:,.{max(0, 1 - math.floor(math.log10(abs(number)) + 1e-9))}f}"

@@ -1,4 +1,4 @@
-"""Spark's types in Arrow, and back."""
+"""From Spark's types to Arrow's, and back."""
 
 import pyarrow as pa
 
@@ -29,7 +29,7 @@ _NAMES = {type_: name for name, type_ in _SCALARS.items()} | {
 
 
 def arrow_type(type_: DataType) -> pa.DataType:
-    """The Arrow type of a scalar type."""
+    """The Arrow type of a scalar Spark type."""
     return pa.decimal128(type_.precision, type_.scale) if type_.is_decimal else _SCALARS[type_.name]
 
 
@@ -39,7 +39,7 @@ def arrow_schema(schema: Schema) -> pa.Schema:
 
 
 def schema_from_arrow(schema: pa.Schema) -> Schema:
-    """The columns of an Arrow table."""
+    """The columns of an Arrow schema, with Spark's types."""
     return Schema(tuple(Field(field.name, _data_type(field.name, field.type)) for field in schema))
 
 
@@ -55,5 +55,6 @@ def _data_type(column: str, type_: pa.DataType) -> DataType:
     if pa.types.is_nested(type_):
         return DataType(f"{type(type_).__name__}<{type_}>")
     if type_ not in _NAMES:
-        raise UsageError(f"column '{column}' has the type {type_}, which has no counterpart in Spark", "cast it first.")
+        what = f"column '{column}' has the Arrow type {type_}, which Spark does not have"
+        raise UsageError(what, "cast the column to another type.")
     return DataType(_NAMES[type_])

@@ -1,11 +1,11 @@
-"""The same queries without SQL text: a chain of calls that gathers the clauses of a parsed query.
+"""Queries as a chain of Python calls instead of SQL text. Each call adds to the clauses of a parsed query.
 
     session["bids"].window("1 hour", slide="1 minute")
         .join(session["auctions"].unbounded(), on="auction_id")
         .group_by("category").agg(n=jf.count(), top=jf.max("price")).having("n > 5")
 
-Every call returns a new builder. A builder is a `Query`; it is bound when it is first looked at, by the binder
-that SQL text goes through, so both give the same logical query.
+Every call returns a new builder. A builder is a `Query`, bound when one of its properties is first read. The binder is
+the one for SQL text, so both ways give the same logical query.
 """
 
 from collections.abc import Mapping
@@ -28,21 +28,21 @@ _SYNCS: dict[str, Sync] = {"time": OnTime(), "full": OnFull(), "window id": OnWi
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """An aggregate to be named by `Builder.agg`; made by `count`, `sum`, `max` and their like."""
+    """An aggregate for `Builder.agg`, which gives it a name; made by `count`, `sum`, `max` and similar functions."""
 
     text: str
 
     def filter(self, condition: str) -> "Measure":
-        """Only combinations for which the condition is true."""
+        """Aggregates only the combinations for which the condition is true."""
         return Measure(f"{self.text} FILTER (WHERE {condition})")
 
 
 class Builder(Query):
-    """A query in the making."""
+    """A query that is being built by calls."""
 
     @classmethod
     def of(cls, name: str, catalog: Mapping[str, Source], data: Data) -> "Builder":
-        """A query over one input, not yet with a window."""
+        """A query over one input, still without a window."""
         found = find_name(name, catalog)
         name = found[0] if found else name
         return cls(ParsedQuery((), (ParsedInput(name, None, None, Span(name, 0, len(name))),)), catalog, data)
@@ -56,13 +56,13 @@ class Builder(Query):
             return f"<joinfold.Builder over {self._inputs_text()}, not yet a query>"
 
     def alias(self, name: str) -> Self:
-        """Another name for the input."""
+        """Gives the input another name."""
         if not name.strip():
             raise UsageError("an alias cannot be empty")
         return self._with_input(alias=name)
 
     def window(self, size: str, slide: str | int | None = None, start: str | None = None) -> Self:
-        """The last ``size`` of time, moving by a time or a number of rows, or continuously without ``slide``."""
+        """Sets a window in time; it slides by a time, by a number of rows, or, without ``slide``, continuously."""
         window: Window
         if slide is None:
             window = Continuous(duration_us(size))
@@ -71,29 +71,31 @@ class Builder(Query):
         else:
             window = Sliding(duration_us(size), duration_us(slide), None if start is None else timestamp_us(start))
         if start is not None and not isinstance(window, Sliding):
-            raise UsageError("start shifts the moves of a window, and this one has no slide in time")
+            raise UsageError("start needs a window with a slide in time", "give slide, such as slide='1 minute'.")
         return self._with_input(window=window)
 
     def tumble(self, size: str, start: str | None = None) -> Self:
-        """Windows of this size, one after the other."""
+        """Sets a tumbling window: its slide is its size."""
         return self.window(size, slide=size, start=start)
 
     def rows(self, size: int, slide: int = 1, partition_by: str | tuple[str, ...] = ()) -> Self:
-        """The last rows by number; with ``partition_by`` the last of each key."""
+        """Sets a window of the last ``size`` rows, or with ``partition_by`` of the last rows of each key."""
         by = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
         if by and slide != 1:
-            raise UsageError("a window with partition_by moves at every row", "leave slide out.")
+            raise UsageError(
+                "a window with partition_by cannot have a slide", "it moves at every row. Leave out slide."
+            )
         return self._with_input(window=PartitionedRows(by, size) if by else Rows(size, slide))
 
     def unbounded(self, since: str | None = None) -> Self:
-        """All rows so far, or all since a timestamp."""
+        """Sets a window of all rows so far, or of all since a timestamp."""
         return self._with_input(window=Landmark(None if since is None else timestamp_us(since)))
 
     def join(self, other: "Builder", on: str | tuple[str, ...] | list[str]) -> Self:
-        """Another input, connected by columns that both have, or by conditions."""
+        """Joins another input, on columns that both have or on conditions."""
         if replace(other._parsed, inputs=(), where=()) != ParsedQuery((), ()):
-            hint = "group, aggregate and choose columns after the join."
-            raise UsageError("join takes inputs with windows and conditions, not a query that groups or selects", hint)
+            hint = "call group_by, agg and select after join."
+            raise UsageError("join takes inputs with windows and conditions, not a query with other clauses", hint)
         where = [*self._parsed.where, *other._parsed.where]
         for part in (on,) if isinstance(on, str) else on:
             where.append(read_expression(self._equality(part, other) if part.isidentifier() else part))
@@ -104,73 +106,73 @@ class Builder(Query):
     # --- clauses --------------------------------------------------------------------------------------------
 
     def where(self, *conditions: str) -> Self:
-        """Only combinations for which all conditions are true."""
+        """Keeps only the combinations for which all conditions are true."""
         return self._with(where=(*self._parsed.where, *map(read_expression, conditions)))
 
     def group_by(self, *expressions: str) -> Self:
-        """One answer per value of the expressions, which also become the first output columns."""
+        """Groups by the expressions, which also become the first output columns."""
         fragments = tuple(map(read_expression, expressions))
         return self._with(group_by=(*self._parsed.group_by, *fragments))
 
     def agg(self, **measures: Measure | str) -> Self:
-        """Named aggregates, or expressions over aggregates, behind the columns grouped by."""
+        """Adds named aggregates, or expressions over aggregates, after the output columns so far."""
         named = tuple(_named(measure, name) for name, measure in measures.items())
         chosen = self._parsed.select or self._parsed.group_by
         return self._with(select=(*chosen, *named))
 
     def select(self, *expressions: str, **named: Measure | str) -> Self:
-        """The output columns, in order, in place of all before."""
+        """Sets the output columns, in order; they replace all earlier ones."""
         fragments = (*map(read_expression, expressions), *(_named(part, name) for name, part in named.items()))
         return self._with(select=fragments)
 
     def having(self, *conditions: str) -> Self:
-        """Only groups for which all conditions are true."""
+        """Keeps only the groups for which all conditions are true."""
         return self._with(having=(*self._parsed.having, *map(read_expression, conditions)))
 
     def emit(self, on: str | None = None, every: str | None = None) -> Self:
-        """When to answer: on 'slide', 'arrival' or 'trigger', or every so often."""
+        """Sets when to answer: ``on`` 'slide', 'arrival' or 'trigger', or ``every`` duration."""
         if (on is None) == (every is None):
-            raise UsageError("emit takes either on or every", "emit('arrival') or emit(every='5 seconds').")
+            raise UsageError("emit takes either on or every", "write emit('arrival') or emit(every='5 seconds').")
         if on is not None:
             return self._with(emit=_EMITS[_choice("emit", on, _EMITS)])
         period_us = duration_us(every or "")
         if period_us == 0:
-            raise UsageError(f"an emit period must be positive, not '{every}'")
+            raise UsageError(f"the emit period must be positive, not '{every}'")
         return self._with(emit=Every(period_us))
 
     def changes(self) -> Self:
-        """Only what appeared, changed or vanished since the instant before."""
+        """Emits only the rows that appeared, changed or vanished since the instant before."""
         return self._with(changes=True)
 
     def snapshot(self) -> Self:
-        """All rows at each instant (the default)."""
+        """Emits all rows at each instant (the default)."""
         return self._with(changes=False)
 
     def sync(self, on: str, mod: int | None = None) -> Self:
-        """Which windows meet: on 'time', 'full' or 'window id'."""
+        """Sets which windows of the inputs are joined: on 'time', 'full' or 'window id'."""
         rule = _SYNCS[_choice("sync", on, _SYNCS)]
         if mod is not None:
             if not isinstance(rule, OnWindowId) or mod <= 0:
-                raise UsageError("mod is a positive number that goes with sync('window id')")
+                raise UsageError("mod must be a positive number and needs sync('window id')")
             rule = OnWindowId(mod)
         return self._with(sync=rule)
 
     def option(self, **options: Value) -> Self:
-        """Planner options, as in OPTION (…)."""
+        """Sets options, as OPTION (…) does."""
         for name, value in options.items():
             if not isinstance(value, bool | int | float | str) or (isinstance(value, float) and not isfinite(value)):
-                raise UsageError(f"option '{name}' cannot be {value!r}", "give a text, a number, True or False.")
+                raise UsageError(f"option '{name}' cannot be {value!r}", "give a string, a number, True or False.")
         lower = {name.lower(): value for name, value in options.items()}
         return self._with(options=tuple({**dict(self._parsed.options), **lower}.items()))
 
-    # --- how it is done -------------------------------------------------------------------------------------
+    # --- internals ------------------------------------------------------------------------------------------
 
     def _with(self, **changes: object) -> Self:
         return type(self)(replace(self._parsed, **changes), self._catalog, self._data)  # type: ignore[arg-type]
 
     def _with_input(self, **changes: object) -> Self:
         if len(self._parsed.inputs) != 1:
-            raise UsageError("windows and aliases are given to an input before it is joined")
+            raise UsageError("the window or alias of an input must be set before the join")
         return self._with(inputs=(replace(self._parsed.inputs[0], **changes),))  # type: ignore[arg-type]
 
     def _equality(self, column: str, other: "Builder") -> str:
@@ -178,14 +180,14 @@ class Builder(Query):
         return f"{left}.{identifier_text(column)} = {right}.{identifier_text(column)}"
 
     def _holder(self, column: str) -> str:
-        """The first input that has the column."""
+        """The alias of the first input that has the column."""
         for entry in self._parsed.inputs:
             source = self._catalog.get(entry.name)
             if source is not None and find_name(column, source.schema.names):
                 return identifier_text(entry.alias or entry.name.rsplit(".", 1)[-1])
         raise QueryError(
             f"cannot join on '{column}': {self._inputs_text()} has no such column",
-            hint="give a condition: on='a.x = b.y'.",
+            hint="give a condition, such as on='a.x = b.y'.",
         )
 
     def _inputs_text(self) -> str:
@@ -198,5 +200,5 @@ def _named(measure: Measure | str, name: str) -> Fragment:
 
 def _choice(what: str, word: str, choices: Mapping[str, object]) -> str:
     if word not in choices:
-        raise UsageError(f"unknown {what} rule '{word}'", f"one of: {', '.join(choices)}.")
+        raise UsageError(f"unknown {what} rule '{word}'", f"the rules are: {', '.join(choices)}.")
     return word

@@ -1,4 +1,4 @@
-"""The one family of exceptions that a user of joinfold can meet.
+"""The exceptions that joinfold raises for mistakes of its users and for failures of a run.
 
 An error says what is wrong, where, what exists instead, and the next step::
 
@@ -7,7 +7,7 @@ An error says what is wrong, where, what exists instead, and the next step::
               ^^^^^^^^^
     Hint: did you mean 'celsius'? It has: location, ts, celsius.
 
-Our own mistakes are ``assert``; they are not part of this family.
+Bugs in joinfold itself are ``AssertionError`` instead.
 """
 
 import difflib
@@ -19,7 +19,7 @@ EXCERPT_WIDTH = 76
 
 
 class JoinfoldError(Exception):
-    """What every error of joinfold is."""
+    """The base class of all errors of joinfold."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
@@ -34,7 +34,7 @@ class JoinfoldError(Exception):
         return [f"Hint: {self.hint}"] if self.hint else []
 
     def report(self) -> str:
-        """The text a person is shown instead of a traceback."""
+        """The text that a user sees instead of a traceback."""
         return f"{type(self).__name__}: {self}"
 
 
@@ -47,16 +47,16 @@ class SetupError(JoinfoldError):
 
 
 class EvaluationError(JoinfoldError):
-    """A value that has no representation in the type of its column, found while a query runs."""
+    """A running query met a value that it cannot compute or use, such as a sum that its type cannot hold."""
 
 
 class RunError(JoinfoldError):
-    """A query that stopped while it ran, for a reason that Spark or the machine gives."""
+    """A query stopped while it ran, for a reason outside joinfold: Spark or the machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a query's text: characters ``start`` to ``end`` (exclusive)."""
+    """A part of a query's text: characters ``start`` to ``end`` (exclusive)."""
 
     text: str
     start: int
@@ -64,21 +64,21 @@ class Span:
 
     @property
     def words(self) -> str:
-        """The piece itself."""
+        """The text of the part."""
         return self.text[self.start : self.end]
 
     def excerpt(self) -> list[str]:
-        """The line that holds the span, cut to a readable width, and carets below it."""
+        """The line of the query that has the span, cut to a readable width, and a line of carets below it."""
         line_start = self.text.rfind("\n", 0, self.start) + 1
         line_end = self.text.find("\n", self.start)
         line_end = len(self.text) if line_end < 0 else line_end
         line_start += len(self.text[line_start:line_end]) - len(self.text[line_start:line_end].lstrip())
         line_start = min(line_start, self.start)
         cut_start = max(line_start, min(self.start - EXCERPT_WIDTH // 2, line_end - EXCERPT_WIDTH))
-        if cut_start > line_start:  # begin with a whole word
+        if cut_start > line_start:  # begin at a whole word
             cut_start = self.text.find(" ", cut_start, self.start) + 1 or cut_start
         cut_end = min(line_end, cut_start + EXCERPT_WIDTH)
-        if cut_end < line_end:  # end with one
+        if cut_end < line_end:  # end after a whole word
             last_space = self.text.rfind(" ", min(self.end, cut_end), cut_end + 1)
             cut_end = last_space if last_space >= 0 else cut_end
         before = "… " if self.text[:cut_start].strip() else ""
@@ -90,7 +90,7 @@ class Span:
 
 
 class QueryError(JoinfoldError):
-    """A query that cannot be read or has no meaning."""
+    """A query that cannot be parsed or has no meaning."""
 
     def __init__(self, message: str, at: Span | None = None, hint: str | None = None) -> None:
         super().__init__(message, hint)
@@ -102,7 +102,7 @@ class QueryError(JoinfoldError):
 
 
 class UnknownNameError(QueryError):
-    """A name that nothing answers to; suggests the nearest one that exists."""
+    """A name that does not exist; the hint suggests the nearest one that does."""
 
     def __init__(self, what: str, name: str, exists: Iterable[str], at: Span | None, owner: str = "It") -> None:
         exists = list(exists)
@@ -112,7 +112,7 @@ class UnknownNameError(QueryError):
         super().__init__(f"unknown {what}", at, hint)
 
     def report(self) -> str:
-        """Shown as the QueryError it is."""
+        """The text, under the name of the public class QueryError."""
         return f"QueryError: {self}"
 
     def __reduce__(self) -> tuple[type[QueryError], tuple[object, ...]]:
@@ -120,11 +120,19 @@ class UnknownNameError(QueryError):
 
 
 def suggestion(name: str, exists: Iterable[str]) -> str | None:
-    """The existing name most like ``name``, or one that it begins, whatever the case; None if there is none."""
+    """The name in ``exists`` that is most similar to ``name``, or else begins with it; case does not matter."""
     by_lower = {candidate.lower(): candidate for candidate in exists}
     near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.7)
     near += [candidate for candidate in by_lower if len(name) > 1 and candidate.startswith(name.lower())]
     return by_lower[near[0]] if near else None
+
+
+def keyword_hint(word: str, keywords: Iterable[str], hint: str | None = None) -> str | None:
+    """The hint, preceded by a suggestion if ``word`` looks like a misspelling of one of the keywords."""
+    near = suggestion(word, keywords)
+    if near is None or near == word.upper():  # not misspelt, but in the wrong place
+        return hint
+    return f"did you mean {near}?" + (f" {hint[0].upper()}{hint[1:]}" if hint else "")
 
 
 def _display_width(text: str) -> int:

@@ -1,15 +1,15 @@
-"""Aggregates for the builder: each names one of the language, over an expression written as text."""
+"""The aggregate functions for the builder. Their arguments are expressions as SQL text."""
 
 from joinfold.builder import Measure
 
 
 def count(expression: str = "*") -> Measure:
-    """Combinations, or those for which the expression is not NULL."""
+    """The number of combinations, or of those for which the expression is not NULL."""
     return Measure(f"COUNT({expression})")
 
 
 def sum(expression: str) -> Measure:
-    """The total."""
+    """The sum."""
     return Measure(f"SUM({expression})")
 
 
@@ -29,12 +29,12 @@ def max(expression: str) -> Measure:
 
 
 def min_by(value: str, by: str) -> Measure:
-    """The value where ``by`` is smallest."""
+    """The ``value`` of the combination with the smallest ``by``."""
     return Measure(f"MIN_BY({value}, {by})")
 
 
 def max_by(value: str, by: str) -> Measure:
-    """The value where ``by`` is largest."""
+    """The ``value`` of the combination with the largest ``by``."""
     return Measure(f"MAX_BY({value}, {by})")
 
 
@@ -49,17 +49,17 @@ def bool_or(condition: str) -> Measure:
 
 
 def bit_and(expression: str) -> Measure:
-    """The bits that all integers have."""
+    """The bits that are set in all integers."""
     return Measure(f"BIT_AND({expression})")
 
 
 def bit_or(expression: str) -> Measure:
-    """The bits that at least one integer has."""
+    """The bits that are set in at least one integer."""
     return Measure(f"BIT_OR({expression})")
 
 
 def bit_xor(expression: str) -> Measure:
-    """The bits that an odd number of integers has."""
+    """The bits that are set in an odd number of integers."""
     return Measure(f"BIT_XOR({expression})")
 
 
@@ -89,7 +89,7 @@ def skewness(expression: str) -> Measure:
 
 
 def kurtosis(expression: str) -> Measure:
-    """The kurtosis of the population, less 3."""
+    """The excess kurtosis of the population: the kurtosis minus 3."""
     return Measure(f"KURTOSIS({expression})")
 
 
@@ -109,7 +109,7 @@ def corr(left: str, right: str) -> Measure:
 
 
 def regr_count(dependent: str, independent: str) -> Measure:
-    """Pairs without a NULL."""
+    """The number of combinations in which neither argument is NULL."""
     return Measure(f"REGR_COUNT({dependent}, {independent})")
 
 

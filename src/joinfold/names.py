@@ -1,4 +1,4 @@
-"""Identifiers as text: plain words stand as they are, everything else in backticks."""
+"""Identifiers as text: plain words are unquoted, all other names are in backticks."""
 
 import re
 from collections.abc import Iterable
@@ -19,13 +19,13 @@ RESERVED = frozenset(
 
 
 def identifier_text(name: str) -> str:
-    """The name as it stands in a query."""
+    """The name as it is written in a query."""
     if _PLAIN.fullmatch(name) and name.upper() not in RESERVED:
         return name
     return "`" + name.replace("`", "``") + "`"
 
 
 def find_name(name: str, names: Iterable[str]) -> list[str]:
-    """The names that ``name`` stands for: the one spelled just so, or else all that differ in case only."""
+    """The names that ``name`` may mean: the one with exactly this spelling, or else all that differ only in case."""
     names = list(names)
     return [name] if name in names else [other for other in names if other.lower() == name.lower()]

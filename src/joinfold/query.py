@@ -1,4 +1,4 @@
-"""`Query`: a question to a session, bound when it is first looked at."""
+"""`Query`: a query over the inputs of a session. It is bound when one of its properties is first read."""
 
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
@@ -39,7 +39,7 @@ FORMATS = ("text", "html")
 
 
 class Data(Protocol):
-    """Where a query's rows come from, and where it runs."""
+    """What a query needs of its session: the rows of its inputs, what is known of them, and Spark."""
 
     @property
     def spark(self) -> "SparkSession":
@@ -49,17 +49,17 @@ class Data(Protocol):
         """The DataFrame of a stream or relation."""
 
     def rows(self, name: str) -> pa.Table | pa.RecordBatch:
-        """The Arrow table of a stream or relation; raises `UsageError` where it is something else."""
+        """The Arrow table of a stream or relation; raises `UsageError` if it is not an Arrow table."""
 
     def sample(self, name: str, is_free: bool) -> pa.Table | pa.RecordBatch | None:
-        """Rows of a bounded stream or relation; None where there are none, or where they are not free to look at."""
+        """Rows of a bounded stream or relation; None if there are none, or none without a job and ``is_free``."""
 
     def declared(self, name: str) -> Declared:
-        """What is said of a stream."""
+        """The statistics that were declared for a stream."""
 
 
 class Query:
-    """What a user holds: the logical query, its canonical text and its plans."""
+    """A query: what it means, how it will run, and the ways to run it."""
 
     def __init__(
         self, parsed: ParsedQuery, catalog: Mapping[str, Source], data: Data, forced: Plan | None = None
@@ -74,7 +74,7 @@ class Query:
 
     @cached_property
     def logical(self) -> LogicalQuery:
-        """The bound query; raises `QueryError` where it has no meaning."""
+        """The bound query; raises `QueryError` if the query has no meaning."""
         return bind(self._parsed, self._catalog)
 
     @property
@@ -88,20 +88,20 @@ class Query:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the query means and its author may not have meant, such as rows that fall between two windows."""
+        """Warnings about what the query means, such as that some rows are in no window."""
         return warnings_of(self.logical)
 
     @property
     def plan_warnings(self) -> tuple[str, ...]:
-        """What the plan cannot do with this machine as far as is known, such as to keep up with its streams."""
+        """Warnings about the plan, such as that by its estimate it cannot keep up with the streams."""
         return () if self.plan.decision is None else self.plan.decision.warnings
 
     def explain(self, stage: str = "cost", warn: bool = True, format: str = "text") -> str:
-        """The query at a stage of its way from text to result, as a small tree; ``warn``: below its warnings.
+        """The query at one stage on the way from text to result, as a small tree, preceded by warnings if ``warn``.
 
-        'cost' is how it runs, what that is estimated to cost and what else could be; 'physical' is how it runs alone;
-        'logical' is what it means; 'windows' draws its windows and the instants at which they are read. Raises
-        `QueryError` for what no engine runs yet, if it is asked how. The ``format`` 'html' is a page for 'cost'.
+        'cost' shows the plan, its estimated cost and the alternatives; 'physical' shows the plan alone; 'logical' shows
+        what the query means; 'windows' draws its windows and the instants at which they are read. The ``format``
+        'html' gives a page, for 'cost' only. 'cost' and 'physical' raise `QueryError` if no engine can run the query.
         """
         if stage not in STAGES:
             raise UsageError(f"unknown stage '{stage}'", f"the stages are: {', '.join(STAGES)}.")
@@ -110,7 +110,7 @@ class Query:
         warnings = [*self.warnings, *(self.plan_warnings if stage == "cost" else ())] if warn else []
         if format == "html":
             if stage != "cost":
-                raise UsageError(f"there is no page for the stage '{stage}'", "leave the stage out, or the format.")
+                raise UsageError(f"the stage '{stage}' has no HTML page", "leave out the stage or the format.")
             return cost_page(self.plan, self.to_sql(), warnings)
         shown = {
             "cost": lambda: cost_text(self.plan),
@@ -121,16 +121,16 @@ class Query:
         return "\n".join([*(f"Warning: {text}" for text in warnings), shown[stage]()])
 
     def to_df(self) -> "DataFrame":
-        """The answers as a DataFrame, streaming if an input streams; any sink of Spark takes it."""
+        """The answers as a DataFrame for any sink of Spark; it is streaming if an input is."""
         from joinfold.runtime.engine import default_partitions
 
         return self._frame(self.plan, default_partitions(self._data.spark))
 
     def collect(self) -> pa.Table:
-        """The answers over bounded inputs, run to the end."""
+        """All answers over bounded inputs."""
         frame = self.to_df()
         if frame.isStreaming:
-            raise UsageError("collect runs bounded inputs to the end, and this query reads a stream", "use start.")
+            raise UsageError("collect needs bounded inputs, but this query reads a streaming DataFrame", "use start.")
         return frame.toArrow()
 
     def run_in_process(
@@ -139,11 +139,12 @@ class Query:
         rows_per_step: int | None = None,
         by_row: bool = False,
     ) -> InProcessRun:
-        """The answers over bounded Arrow tables and what they cost, without Spark; timestamps are read in UTC.
+        """Runs the query over bounded Arrow tables without Spark: the answers, and what they cost.
 
-        ``data`` has the rows of each stream by its name; without it, they are those that the session has. With
-        ``rows_per_step`` that many rows are fed at a time, in order of event time; else all at once. With ``by_row``
-        the plan works on single rows, else on rows aggregated by cell, key and group.
+        ``data`` has the rows of each stream or relation by its name; without it, the rows of the session are used. With
+        ``rows_per_step`` the rows are fed in steps of that many, in order of event time, otherwise all at once. With
+        ``by_row`` the plan works on single rows, otherwise on rows aggregated by cell, key and group. Timestamps are
+        read in UTC.
         """
         if data is None:
             data = {name: self._data.rows(name) for name in self._names}
@@ -154,10 +155,10 @@ class Query:
         data: Mapping[str, pa.Table | pa.RecordBatch] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Analysis:
-        """Runs the query in process over bounded Arrow tables, and puts what that costs beside what was estimated.
+        """Runs the query in process over bounded Arrow tables, and compares its cost with the estimate.
 
-        ``data`` is as for `run_in_process`, and ``progress`` hears of rows as they are done. At most 1,000,000 rows of
-        a stream are read.
+        ``data`` is as for `run_in_process`. ``progress`` is called with the number of rows as they are processed. At
+        most 1,000,000 rows of a stream are read.
         """
         if data is None:
             data = {name: self._data.rows(name) for name in self._names}
@@ -175,25 +176,28 @@ class Query:
         name: str | None = None,
         **options: str,
     ) -> "Handle":
-        """Runs the query into a sink of Spark ('console', 'parquet' with path=…, 'memory' with name=…, …).
+        """Starts the query on streams.
 
-        A sink may also be a function here: it gets the answers of each micro-batch as a table, with the number of the
-        micro-batch. After a failure it may get a number that it has had before, with the same answers.
-        The checkpoint belongs to the query: a later start goes on where this one stopped. ``trigger`` is a duration
-        between micro-batches, or 'available' to stop when all that is there now is answered.
+        ``sink`` is a sink of Spark ('console', 'parquet' with path=…, 'memory' with name=…, …), or a function. The
+        function gets the answers of each micro-batch as a table, and the number of the micro-batch. After a failure it
+        may get the same number again, with the same answers.
+        The checkpoint belongs to the query: a later start continues where this one stopped. ``trigger`` is the time
+        between two micro-batches, or 'available' to stop after all rows that are available now.
         """
         from joinfold.runtime.engine import start
 
         if not self.logical.streams or not any(
             self._data.frame(i.source.name).isStreaming for i in self.logical.inputs
         ):
-            raise UsageError("start runs streams, and all inputs of this query are bounded", "use collect.")
+            raise UsageError(
+                "start needs a streaming DataFrame, but all inputs of this query are bounded", "use collect."
+            )
         plan = self._plan_for(checkpoint)
         frame = partial(self._frame, plan)
         return start(plan, frame, self._data.spark, sink, checkpoint, trigger, partitions, name, options)
 
     def _plan_for(self, checkpoint: str) -> PlannedQuery:
-        """The plan, or, where a checkpoint was made with another root, the best plan with that root."""
+        """The plan, or, if the checkpoint was made with another root, the best plan with that root."""
         from joinfold.runtime.checkpoint import recorded_roots
 
         roots = recorded_roots(self._data.spark, checkpoint)
@@ -203,37 +207,37 @@ class Query:
 
     @cached_property
     def plan(self) -> PlannedQuery:
-        """How the query runs; raises `QueryError` for what no engine runs yet."""
+        """How the query runs; raises `QueryError` if no engine can run it."""
         return plan_query(self._draft, self._forced, self.statistics)
 
     @cached_property
     def _draft(self) -> PlannedQuery:
-        """What statistics are sampled by, and planning goes on from."""
+        """The plan before any decision. Statistics are sampled for it, and planning starts from it."""
         return draft(self.logical)
 
     @cached_property
     def statistics(self) -> Statistics:
-        """What is known of the streams: said by the query, said by the session, sampled from bounded rows, or assumed.
+        """What is known of the streams: declared by the query or the session, sampled from bounded rows, or assumed.
 
-        A plan that has no rival is not worth a job of Spark: DataFrames are left alone then.
+        If the plan is forced or has no alternative, statistics are not worth a Spark job: DataFrames are not sampled.
         """
-        said = Plan.wanted(self.logical.options, self._forced)
-        refuse_inputs(self._draft, said)
-        is_free = said.forces or not has_rival(self._draft)
+        wanted = Plan.wanted(self.logical.options, self._forced)
+        refuse_inputs(self._draft, wanted)
+        is_free = wanted.forces or not has_rival(self._draft)
         known = sampled_statistics(self._draft, self._samples(is_free))
         inputs = enumerate(self.logical.streams)
-        declared = {place: said.declared(i.alias).over(self._data.declared(i.source.name)) for place, i in inputs}
+        declared = {ordinal: wanted.declared(i.alias).over(self._data.declared(i.source.name)) for ordinal, i in inputs}
         return with_declared(known, self._draft, declared)
 
     def _samples(self, is_free: bool) -> dict[str, pa.Table | pa.RecordBatch]:
-        """Rows by the name of their stream or relation; without those of a stream, relations tell nothing."""
-        found: dict[str, pa.Table | pa.RecordBatch] = {}
+        """Sampled rows by the name of their stream or relation; relations are sampled only if a stream is."""
+        samples: dict[str, pa.Table | pa.RecordBatch] = {}
         sources = {input_.source.name: input_.source.is_stream for input_ in self.logical.inputs}
         for name in sorted(sources, key=lambda name: not sources[name]):
-            rows = self._data.sample(name, is_free) if sources[name] or found else None
+            rows = self._data.sample(name, is_free) if sources[name] or samples else None
             if rows is not None:
-                found[name] = rows
-        return found
+                samples[name] = rows
+        return samples
 
     @property
     def _names(self) -> list[str]:

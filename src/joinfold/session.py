@@ -1,4 +1,4 @@
-"""`Session`: the streams and relations that queries can name, and the Spark that runs them."""
+"""`Session`: the streams and relations that queries can name, and the Spark session that runs them."""
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-SAMPLED_ROWS = 100_000  # of a DataFrame
+SAMPLED_ROWS = 100_000
+"""How many rows of a DataFrame are read for statistics."""
 
 
 class Session:
-    """Registers inputs and turns texts into queries.
+    """Registers inputs, and turns SQL text into queries over them.
 
-    ``Session(spark)`` works in a Spark that is there; ``Session()`` starts a local one when it is first needed.
-    An input is a Spark DataFrame, a pyarrow Table or Schema, or a schema as text (to bind and explain only).
+    ``Session(spark)`` uses an existing Spark session. ``Session()`` starts a local one when it is first needed.
+    An input is a Spark DataFrame, a pyarrow Table or Schema, or a schema as text. A schema is enough to bind and
+    explain a query, but not to run it.
     """
 
     def __init__(self, spark: "SparkSession | None" = None) -> None:
@@ -55,10 +57,10 @@ class Session:
         rate: float | None = None,
         keys: Keys | None = None,
     ) -> None:
-        """Registers a stream: ``time`` is its event-time column, ``delay`` how much later its rows may come.
+        """Registers a stream with its event-time column ``time``; its rows may be out of order by ``delay``.
 
-        What is known of it helps to choose a plan: ``rate``, its rows for a second of its time, and ``keys``, how many
-        different ones there are, or how many different values each column has.
+        ``rate`` and ``keys`` help to choose a plan. ``rate`` is the number of rows per second of event time. ``keys``
+        is the number of distinct join keys, or the number of distinct values of each column.
         """
         schema = schema_of(source)
         if time is not None:
@@ -67,24 +69,24 @@ class Session:
         self._register(Source(name, schema, True, time, duration_us(delay)), source, declared)
 
     def table(self, name: str, source: Any) -> None:
-        """Registers a relation: the same at every instant, joined without a window."""
+        """Registers a relation: a table that is the same at every instant and has no window."""
         self._register(Source(name, schema_of(source), False), source)
 
     def sql(self, text: str, plan: Plan | None = None) -> Query:
-        """Parses and binds a query; raises `QueryError` with the place of what is wrong.
+        """Parses and binds a query; raises `QueryError` with the place of a mistake.
 
-        ``plan`` forces how it runs, whatever OPTION says; raises `QueryError` where that cannot be.
+        ``plan`` forces how the query runs and overrides OPTION; raises `QueryError` if the query cannot run that way.
         """
         query = Query(parse(text), dict(self._catalog), self, plan)
-        query.logical  # noqa: B018 - binding now, so that a mistake shows here
+        query.logical  # noqa: B018 - binds now, so that a mistake is raised here
         if plan is not None:
-            query.plan  # noqa: B018 - the same for the plan
+            query.plan  # noqa: B018 - plans now, for the same reason
         return query
 
     def __getitem__(self, name: str) -> Builder:
-        """The builder's way to a registered stream or relation."""
+        """A builder that starts with a registered stream or relation."""
         if not find_name(name, self._catalog):
-            raise UnknownNameError(f"stream '{name}'", name, self._catalog, None, owner="The session")
+            raise UnknownNameError(f"stream or relation '{name}'", name, self._catalog, None, owner="The session")
         return Builder.of(name, dict(self._catalog), self)
 
     def frame(self, name: str) -> "DataFrame":
@@ -94,17 +96,20 @@ class Session:
         return to_frame(self.spark, self._data[name], self._catalog[name])
 
     def rows(self, name: str) -> pa.Table | pa.RecordBatch:
-        """The Arrow table of a registered stream or relation; raises `UsageError` where it is something else."""
+        """The Arrow table of a registered stream or relation; raises `UsageError` if it is not an Arrow table."""
         data = self._data[name]
         if isinstance(data, pa.Table | pa.RecordBatch):
             return data
         is_schema = isinstance(data, Schema | pa.Schema | str)
-        how = "by its schema alone" if is_schema else f"as a {type(data).__name__} of Spark"
-        hint = f"register a pyarrow Table, or give run_in_process(data={{'{name}': …}}) one."
-        raise UsageError(f"'{name}' is registered {how}, and only Arrow tables run in process", hint)
+        how = "as a schema without rows" if is_schema else f"as a Spark {type(data).__name__}"
+        hint = f"register a pyarrow Table, or pass one: run_in_process(data={{'{name}': …}})."
+        raise UsageError(f"'{name}' is registered {how}, but running in process needs an Arrow table", hint)
 
     def sample(self, name: str, is_free: bool) -> pa.Table | pa.RecordBatch | None:
-        """Rows of a bounded stream or relation; of a DataFrame the first, at the price of a job, unless ``is_free``."""
+        """Rows of a bounded stream or relation; None if there are none to read.
+
+        The first rows of a DataFrame cost a Spark job. With ``is_free`` they are not read.
+        """
         data = self._data[name]
         if isinstance(data, pa.Table | pa.RecordBatch):
             return data
@@ -115,22 +120,22 @@ class Session:
         return first_rows(data, SAMPLED_ROWS)
 
     def declared(self, name: str) -> Declared:
-        """What was said of a stream when it was registered."""
+        """The statistics that were declared when a stream was registered."""
         return self._declared[name]
 
     def _register(self, source: Source, data: Any, declared: Declared = NOTHING) -> None:
         if not all(part.strip() for part in source.name.split(".")):
-            raise UsageError(f"'{source.name}' is not a name for a stream or relation")
+            raise UsageError(f"'{source.name}' is not a valid name for a stream or relation")
         for column, count in Counter(source.schema.names).items():
             if count > 1:
-                raise UsageError(f"'{source.name}' has {count} columns '{column}'", "give each its own name.")
+                raise UsageError(f"'{source.name}' has {count} columns '{column}'", "give each column its own name.")
         self._catalog[source.name] = source
         self._data[source.name] = data
         self._declared[source.name] = declared
 
 
 def schema_of(source: Any) -> Schema:
-    """The columns of whatever an input can be registered from."""
+    """The columns of an input, from anything that can be registered."""
     if isinstance(source, Schema):
         return source
     if isinstance(source, str):
@@ -155,9 +160,9 @@ def _time_column(name: str, schema: Schema, time: str) -> str:
         near = suggestion(time, schema.names)
         hint = f"did you mean '{near}'? It has" if near else "it has"
         hint += f": {', '.join(schema.names)}."
-        raise UsageError(f"stream '{name}' has no column '{time}' to take its time from", hint)
+        raise UsageError(f"stream '{name}' has no column '{time}' for its event time", hint)
     type_ = schema.type_of(found[0])
     if type_ not in (TIMESTAMP, TIMESTAMP_NTZ) and not type_.is_integer:
-        hint = "cast it in the DataFrame; an integer column is a clock of its own."
-        raise UsageError(f"the time column '{found[0]}' of stream '{name}' is {type_}, not TIMESTAMP", hint)
+        hint = "cast the column in the DataFrame. An integer column counts microseconds."
+        raise UsageError(f"the time column '{found[0]}' of stream '{name}' is {type_}, not TIMESTAMP or integer", hint)
     return found[0]

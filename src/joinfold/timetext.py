@@ -1,8 +1,8 @@
-"""Durations and timestamps as text: the one place where words become int64 microseconds and back.
+"""Durations and timestamps: from text to int64 microseconds and back. No other module does this conversion.
 
-Inside, time is a number of microseconds since 1970-01-01 00:00:00 UTC. Text is exact in both directions: only
-units of a fixed length, only whole numbers, only the years 1 to 9999. No duration is longer than that
-calendar, so a timestamp and two durations always add up inside int64.
+Inside joinfold, time is a number of microseconds since 1970-01-01 00:00:00 UTC. The conversion is exact in both
+directions: only units of a fixed length, only whole numbers, only the years 1 to 9999. No duration is longer than these
+years, so the sum of a timestamp and two durations always fits int64.
 """
 
 import re
@@ -31,14 +31,14 @@ _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?
 
 
 def duration_us(text: str) -> int:
-    """Microseconds of '10 seconds' or '1 hour 30 minutes': whole numbers, singular or plural, in any case."""
+    """Microseconds of '10 seconds' or '1 hour 30 minutes': whole numbers, units in singular or plural, any case."""
     words = text.split()
     if not words or len(words) % 2:
         raise UsageError(f"'{text}' is not a duration", hint="write numbers and units, such as '10 seconds'.")
     pairs = zip(words[::2], words[1::2], strict=True)
     total_us = sum(_whole_number(number, text) * _unit_us(unit, text) for number, unit in pairs)
     if total_us > LONGEST_US:
-        raise UsageError(f"the duration '{text}' is longer than the calendar, which ends with the year 9999")
+        raise UsageError(f"the duration '{text}' is longer than the years 1 to 9999")
     return total_us
 
 
@@ -51,38 +51,38 @@ def duration_text(us: int) -> str:
 
 
 def timestamp_us(text: str) -> int:
-    """Microseconds since the epoch of an ISO date or timestamp, which is in UTC unless it carries a zone."""
+    """Microseconds since the epoch of an ISO date or timestamp, which is in UTC unless it has a time zone."""
     hint = "write it as '2025-01-31', '2025-01-31 23:59:59.5' or '2025-01-31 23:59:59+02:00'."
     if not _TIMESTAMP.fullmatch(text.strip()):
         raise UsageError(f"'{text}' is not a timestamp", hint=hint)
     try:
         moment = datetime.fromisoformat(text.strip())
-    except ValueError as error:  # the right shape, but no such day, hour or zone
+    except ValueError as error:  # the right format, but no such day, hour or zone
         raise UsageError(f"'{text}' is not a timestamp: {error}", hint=hint) from error
     utc = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return check_timestamp((utc - _EPOCH) // _MICROSECOND)
 
 
 def timestamp_text(us: int) -> str:
-    """The instant in UTC as 'YYYY-MM-DD HH:MM:SS', with six more digits where there is a fraction."""
+    """The time in UTC as 'YYYY-MM-DD HH:MM:SS', with six more digits if it has a fraction of a second."""
     moment = _EPOCH + check_timestamp(us) * _MICROSECOND
     return moment.replace(tzinfo=None).isoformat(sep=" ")
 
 
 def check_timestamp(us: int) -> int:
-    """The instant itself, refused when UTC has no date for it."""
+    """The time itself; raises `UsageError` if it is outside the years 1 to 9999."""
     if not _FIRST_US <= us <= _LAST_US:
-        raise UsageError(f"the instant {us} µs from 1970 is outside the years 1 to 9999 of UTC")
+        raise UsageError(f"the time {us} µs since 1970 is outside the years 1 to 9999 in UTC")
     return us
 
 
 def _whole_number(number: str, text: str) -> int:
     if re.fullmatch(r"\d+", number, flags=re.ASCII):
-        # Twenty digits are too long in every unit, and int() gives up beyond 4300.
+        # Twenty digits are already too long in every unit, and int() raises an error beyond 4300 digits.
         return int(number.lstrip("0")[:20] or "0")
     if re.fullmatch(r"-\d+(\.\d+)?", number, flags=re.ASCII):
-        raise UsageError(f"a duration cannot be negative, as '{text}' is")
-    hint = "write whole numbers and units, such as '1 hour 30 minutes' for one hour and a half."
+        raise UsageError(f"a duration cannot be negative, but '{text}' is")
+    hint = "write whole numbers and units, such as '1 hour 30 minutes' for one and a half hours."
     raise UsageError(f"'{number}' in the duration '{text}' is not a whole number", hint=hint)
 
 
@@ -92,7 +92,8 @@ def _unit_us(word: str, text: str) -> int:
     if singular in UNITS_US:
         return UNITS_US[singular]
     if singular in _CALENDAR_UNITS:
-        raise UsageError(f"a {singular} has no fixed length, in '{text}'", hint="count in days or weeks.")
+        raise UsageError(f"'{text}': a {singular} has no fixed length", hint="use days or weeks.")
     near = suggestion(singular, UNITS_US)
-    hint = (f"did you mean {near}? " if near else "") + f"Units: {', '.join(UNITS_US)}."
+    units = f"units are: {', '.join(UNITS_US)}."
+    hint = f"did you mean {near}? The {units}" if near else f"the {units}"
     raise UsageError(f"unknown unit '{word}' in the duration '{text}'", hint)

@@ -1,7 +1,7 @@
-"""Spark's data types and the ANSI rules by which expressions get theirs.
+"""Spark's data types, and the rules that give an expression its type.
 
-The rules are Spark's own (``spark.sql.ansi.enabled``), restated so that a query can be bound, and
-refused, without a JVM; a test compares every pair of types with what Spark answers.
+The rules are those of Spark in ANSI mode (``spark.sql.ansi.enabled``). They are repeated here so that a query can be
+bound, or refused, without a JVM. A test compares them with Spark for every pair of types.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _SCALAR_NAMES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class DataType:
-    """A Spark SQL type: a scalar by name, a decimal with precision and scale, or a nested type by its text."""
+    """A Spark SQL type: a scalar by its name, a decimal with precision and scale, or a nested type by its text."""
 
     name: str
     precision: int | None = None
@@ -38,27 +38,27 @@ class DataType:
 
     @property
     def is_integer(self) -> bool:
-        """One of the four integer types."""
+        """Whether it is one of the four integer types."""
         return self.name in INTEGER_NAMES
 
     @property
     def is_decimal(self) -> bool:
-        """A fixed-point type."""
+        """Whether it is a fixed-point type."""
         return self.name == "DECIMAL"
 
     @property
     def is_floating(self) -> bool:
-        """FLOAT or DOUBLE: the types whose sums round."""
+        """Whether it is FLOAT or DOUBLE: the types whose sums are rounded."""
         return self.name in ("FLOAT", "DOUBLE")
 
     @property
     def is_numeric(self) -> bool:
-        """A type that adds."""
+        """Whether its values are numbers."""
         return self.is_integer or self.is_decimal or self.is_floating
 
     @property
     def is_nested(self) -> bool:
-        """An array, map or struct: compared for equality only."""
+        """Whether it is an array, map or struct; these are compared for equality only."""
         return "<" in self.name
 
     @property
@@ -117,7 +117,7 @@ def decimal(precision: int, scale: int) -> DataType:
 
 
 def as_decimal(type_: DataType) -> DataType:
-    """The decimal that holds every value of an integer or decimal type."""
+    """The decimal type that holds every value of an integer or decimal type."""
     return type_ if type_.is_decimal else decimal(_INTEGER_PRECISION[type_.name], 0)
 
 
@@ -128,9 +128,9 @@ def _precision_scale(type_: DataType) -> tuple[int, int]:
 
 
 def common_type(left: DataType, right: DataType) -> DataType | None:
-    """The type in which values of two types are compared or mixed; None where there is none.
+    """The type in which values of two types are compared or combined; None if there is none.
 
-    Strings never turn into numbers, nor dates into timestamps, by themselves: the user is asked for the cast.
+    Strings are not converted to numbers, nor dates to timestamps: the user has to write the cast.
     """
     if left == right:
         return left
@@ -148,7 +148,7 @@ def common_type(left: DataType, right: DataType) -> DataType | None:
 
 
 def arithmetic_type(operator: str, left: DataType, right: DataType) -> DataType | None:
-    """The type of ``left operator right`` for + − * / %; None where the operator is not defined."""
+    """The type of ``left operator right`` for + - * / %; None if the operator is not defined for these types."""
     time = {"+": _add_times, "-": _subtract_times}.get(operator, _no_times)(left, right)
     if time is not None:
         return time
@@ -192,7 +192,7 @@ def castable(source: DataType, target: DataType) -> bool:
 
 
 def sum_type(argument: DataType) -> DataType:
-    """The type of SUM: wide enough that only an exact value that does not fit it overflows."""
+    """The type of SUM: DOUBLE, BIGINT for integers, or for decimals a decimal with up to 10 more digits."""
     if argument.is_decimal:
         precision, scale = _precision_scale(argument)
         return _bounded(precision + 10, scale)
@@ -200,7 +200,7 @@ def sum_type(argument: DataType) -> DataType:
 
 
 def average_type(argument: DataType) -> DataType:
-    """The type of AVG: DOUBLE, or a decimal with four more digits on each side of Spark's choice."""
+    """The type of AVG: DOUBLE, or for decimals a decimal with up to 4 more digits, all of them after the point."""
     if argument.is_decimal:
         precision, scale = _precision_scale(argument)
         return _bounded(precision + 4, scale + 4)
@@ -229,7 +229,7 @@ def _bounded(precision: int, scale: int) -> DataType:
 
 
 def _adjusted(precision: int, scale: int) -> DataType:
-    """Too many digits: the integral ones are kept and the scale gives way, down to six digits."""
+    """The decimal type; if it has too many digits, the scale is reduced, but not below 6, to keep the integral part."""
     if precision <= MAX_PRECISION:
         return decimal(precision, scale)
     integral = precision - scale

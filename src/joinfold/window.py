@@ -1,17 +1,18 @@
-"""Windows, instants and window ids: arithmetic on int64 microseconds, half-open and exact for negative times.
+"""Windows, instants and window ids: exact arithmetic on int64 microseconds, with half-open intervals.
 
-A window that slides stands still between its moves, so everything about it follows from the last move e ≤ τ:
+Negative times are allowed. A sliding window does not change between its moves, so its content at an instant τ follows
+from the last move e ≤ τ:
 
     0   4   8   12  16           [6 SLIDE 4] moves at the multiples of 4 and holds e−6 ≤ ts < e
     |   |   |   |   |
       [-----)                    content at  8 ≤ τ < 12
           [-----)                content at 12 ≤ τ < 16
-           x                     ts = 7 enters at 8, the first move > 7, and leaves at 16, the first > 7+6
+           x                     ts = 7 enters at 8, the first move > 7, and leaves at 16, the first move > 7+6
 
-A row's stay is one interval [entry, leave) of τ. Where the slide exceeds the size a row may fall between two
-windows: then moves.next(ts) = leave(ts) and it has no entry. START only shifts the phase of the moves.
+The stay of a row is one interval [entry, leave) of τ. If the slide is larger than the size, a row may fall between two
+windows: then moves.next(ts) = leave(ts), and the row has no entry. START only shifts the phase of the moves.
 
-Methods typed `Time` take an int or, element by element, a numpy array of int64.
+Methods with the type `Time` take an int or a numpy array of int64, which they treat element by element.
 """
 
 from collections.abc import Iterable
@@ -36,7 +37,7 @@ Time = TypeVar("Time", bound=_Ticks)
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The instants phase + j·period, j any integer; the phase is reduced, so equal grids compare equal."""
+    """The instants phase + j·period for all integers j. The phase is reduced modulo the period: equal grids are ==."""
 
     phase_us: int
     period_us: int
@@ -60,7 +61,7 @@ class Grid:
 
 
 def merge(grids: Iterable[Grid], lo: int, hi: int) -> list[int]:
-    """The instants in [lo, hi) that are on some grid, in order and each once."""
+    """The instants in [lo, hi) that are on at least one grid, in order, each once."""
     return sorted({instant for grid in grids for instant in grid.between(lo, hi)})
 
 
@@ -75,8 +76,8 @@ def next_of(grids: Iterable[Grid], t: int) -> int:
 
 
 def common(grids: Iterable[Grid]) -> Grid | None:
-    """The instants on every grid (Chinese remainder theorem), or None when the grids never meet."""
-    phase_us, period_us = 0, 1  # no grid yet: every instant
+    """The instants that are on every grid (Chinese remainder theorem), or None if there is no such instant."""
+    phase_us, period_us = 0, 1  # without a grid: every instant
     for grid in grids:
         shared_us = gcd(period_us, grid.period_us)
         distance, apart = divmod(grid.phase_us - phase_us, shared_us)
@@ -90,7 +91,7 @@ def common(grids: Iterable[Grid]) -> Grid | None:
 
 @dataclass(frozen=True, slots=True)
 class Sliding:
-    """`[10 MINUTE SLIDE 1 MINUTE]`: rows with e−size ≤ ts < e, e the last move; TUMBLE where slide = size."""
+    """`[10 MINUTE SLIDE 1 MINUTE]`: rows with e−size ≤ ts < e, where e is the last move; TUMBLE if slide = size."""
 
     size_us: int
     slide_us: int
@@ -103,40 +104,40 @@ class Sliding:
 
     @property
     def moves(self) -> Grid:
-        """The instants at which the window moves: slide multiples from the epoch, or from START."""
+        """The instants at which the window moves: multiples of the slide, counted from the epoch or from START."""
         return Grid(self.start_us or 0, self.slide_us)
 
     def bounds(self, t: Time) -> tuple[Time, Time]:
-        """The content at instant t is lo ≤ ts < hi."""
+        """(lo, hi): the window holds the rows with lo ≤ ts < hi at instant t."""
         end = self.moves.last(t)
         return end - self.size_us, end
 
     def entry(self, ts: int) -> int | None:
-        """The first instant that holds the row; None when it falls between two windows."""
+        """The first instant at which the window holds the row; None if the row falls between two windows."""
         move = self.moves.next(ts)
         return move if move <= ts + self.size_us else None
 
     def leave(self, ts: Time) -> Time:
-        """The first instant after the row's stay."""
+        """The first instant after the stay of the row."""
         return self.moves.next(ts + self.size_us)
 
     @property
     def subwindow_us(self) -> int:
-        """Length of the pieces from which every position of the window is made."""
+        """The length of a sub-window: every position of the window consists of whole sub-windows."""
         return gcd(self.size_us, self.slide_us)
 
     @property
     def panes(self) -> int:
-        """Sub-windows per window (n)."""
+        """The number of sub-windows in a window (n)."""
         return self.size_us // self.subwindow_us
 
     @property
     def step(self) -> int:
-        """Sub-windows per slide (k)."""
+        """The number of sub-windows in a slide (k)."""
         return self.slide_us // self.subwindow_us
 
     def subwindow(self, ts: Time) -> Time:
-        """Index of the row's sub-window; index 0 begins at the phase of the moves."""
+        """The index of the row's sub-window; sub-window 0 begins at the phase of the moves."""
         return (ts - self.moves.phase_us) // self.subwindow_us
 
     def to_sql(self) -> str:
@@ -149,7 +150,7 @@ class Sliding:
 
 @dataclass(frozen=True, slots=True)
 class Continuous:
-    """`[RANGE 10 MINUTE]`: rows with τ−size ≤ ts < τ; it has no moves of its own."""
+    """`[RANGE 10 MINUTE]`: rows with τ−size ≤ ts < τ; it has no moves."""
 
     size_us: int
 
@@ -157,15 +158,15 @@ class Continuous:
         _check("size", self.size_us, duration_text(self.size_us))
 
     def bounds(self, t: Time) -> tuple[Time, Time]:
-        """The content at instant t is lo ≤ ts < hi."""
+        """(lo, hi): the window holds the rows with lo ≤ ts < hi at instant t."""
         return t - self.size_us, t
 
     def entry(self, ts: Time) -> Time:
-        """The first instant that holds the row."""
+        """The first instant at which the window holds the row."""
         return ts + 1
 
     def leave(self, ts: Time) -> Time:
-        """The first instant after the row's stay."""
+        """The first instant after the stay of the row."""
         return ts + (self.size_us + 1)
 
     def to_sql(self) -> str:
@@ -175,7 +176,7 @@ class Continuous:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """`[ROWS 5000 SLIDE 1000]`: the last rows by number, moved on after every 1000th."""
+    """`[ROWS 5000 SLIDE 1000]`: the last 5000 rows; the window moves after every 1000th row."""
 
     size: int
     slide: int = 1
@@ -186,7 +187,7 @@ class Rows:
 
     @property
     def block(self) -> int:
-        """How many rows come and go together: the sub-window."""
+        """How many rows enter and leave together: the size of a sub-window in rows."""
         return gcd(self.size, self.slide)
 
     def to_sql(self) -> str:
@@ -213,7 +214,7 @@ class PartitionedRows:
 
 @dataclass(frozen=True, slots=True)
 class RangeByRows:
-    """`[RANGE 5 MINUTE SLIDE 1000 ROWS]`: a stretch of time that stands still for 1000 rows."""
+    """`[RANGE 5 MINUTE SLIDE 1000 ROWS]`: rows with e−size ≤ ts < e, where e is 1 µs after the last 1000th row."""
 
     size_us: int
     slide: int
@@ -224,7 +225,7 @@ class RangeByRows:
 
     @property
     def block(self) -> int:
-        """After how many rows the window moves."""
+        """The number of rows from one move to the next."""
         return self.slide
 
     def to_sql(self) -> str:
@@ -234,7 +235,7 @@ class RangeByRows:
 
 @dataclass(frozen=True, slots=True)
 class Landmark:
-    """`[UNBOUNDED]` or `[FROM TIMESTAMP '…']`: all rows with ts < τ, from the mark on."""
+    """`[UNBOUNDED]` or `[FROM TIMESTAMP '…']`: all rows with ts < τ, or only those with from_us ≤ ts < τ."""
 
     from_us: int | None = None
 
@@ -242,15 +243,15 @@ class Landmark:
         check_timestamp(self.from_us or 0)
 
     def bounds(self, t: Time) -> tuple[int | None, Time]:
-        """The content at instant t is lo ≤ ts < hi; lo None = from the beginning."""
+        """(lo, hi): the window holds the rows with lo ≤ ts < hi at instant t; if lo is None, all with ts < hi."""
         return self.from_us, t
 
     def entry(self, ts: int) -> int | None:
-        """The first instant that holds the row; None when it lies before the mark."""
+        """The first instant at which the window holds the row; None if the row is before ``from_us``."""
         return None if self.from_us is not None and ts < self.from_us else ts + 1
 
     def leave(self, ts: int) -> None:
-        """No instant: a landmark never lets go."""
+        """None: a landmark window keeps its rows for ever."""
 
     def to_sql(self) -> str:
         """Canonical text."""
@@ -264,38 +265,40 @@ def _check(part: str, value: int, shown: str) -> None:
     if value <= 0:
         raise UsageError(f"a window's {part} must be positive, not {shown}")
     if value > LONGEST_US:
-        raise UsageError(f"a window's {part} cannot be as large as {shown}")
+        raise UsageError(f"a window's {part} is too large: {shown}")
 
 
-# Window ids (Du). Sub-windows are numbered CN = 1, 2, … and windows wid = 0, 1, …; a window has n = panes
-# sub-windows and slides by k = step of them:  n=3, k=2    1 2 3 4 5 6 7
-#                                              window 0   [- - -)
-#                                              window 1       [- - -)
+# Window ids (Du). Sub-windows have the numbers CN = 1, 2, …, and windows have the numbers wid = 0, 1, …. A window
+# consists of n = panes sub-windows and slides by k = step sub-windows:
+#
+#     n=3, k=2    1 2 3 4 5 6 7
+#     window 0   [- - -)
+#     window 1       [- - -)
 
 
 def subwindows_of(wid: int, panes: int, step: int) -> range:
-    """The numbers of the sub-windows in window wid."""
+    """The numbers of the sub-windows of window wid."""
     return range(wid * step + 1, wid * step + panes + 1)
 
 
 def windows_of(subwindow_number: int, panes: int, step: int) -> range:
-    """The windows that hold the sub-window: max(0, ⌈(CN−n)/k⌉) ≤ wid ≤ ⌊(CN−1)/k⌋, or none.
+    """The windows that contain the sub-window: max(0, ⌈(CN−n)/k⌉) ≤ wid ≤ ⌊(CN−1)/k⌋. There may be none.
 
-    The paper's own upper bound is one too high where k does not divide CN−1.
+    The upper bound in the paper is too high by one if k does not divide CN−1.
     """
     first = max(0, -((panes - subwindow_number) // step))
     return range(first, (subwindow_number - 1) // step + 1)
 
 
 def slot(subwindow_number: int, wid: int, panes: int, step: int) -> int:
-    """The place 0 … panes−1 of the sub-window in window wid, which must hold it.
+    """The position 0 … panes−1 of the sub-window in window wid, which must contain it.
 
-    Du writes (CN − wid·k − 1) mod n; the mod changes nothing for a member and would hide a stranger.
+    Du writes (CN − wid·k − 1) mod n. The mod has no effect on a sub-window of the window, and would hide a wrong one.
     """
     assert subwindow_number in subwindows_of(wid, panes, step)
     return subwindow_number - wid * step - 1
 
 
 def earlier_neighbour(wid: int, slot: int, panes: int, step: int) -> tuple[int, int] | None:
-    """The same sub-window seen from the window before (equivalence chain), if that one holds it."""
+    """The wid and slot of the same sub-window in the window before (equivalence chain); None if it is not there."""
     return (wid - 1, slot + step) if wid > 0 and slot + step < panes else None

@@ -1,4 +1,4 @@
-"""Answers of aggregates from payloads, with exact numbers: what the engine does with arrays, for one group."""
+"""The answers of aggregates from payloads, with exact numbers: for one group what the engine does with arrays."""
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -14,7 +14,7 @@ from .moments import Moments
 from .number import Number, exact
 
 MOMENTS = [entry for entry in AGGREGATES.values() if all(isinstance(part, Moment) for part in entry.components)]
-"""The aggregates that are functions of moments alone."""
+"""The aggregates that are computed from moments alone."""
 
 EXTREMA = [entry for entry in AGGREGATES.values() if entry.extremum is not None and not entry.extremum.by]
 """MIN and MAX."""
@@ -23,19 +23,19 @@ EXTREMA = [entry for entry in AGGREGATES.values() if entry.extremum is not None 
 def monomials(
     aggregate: AggregateFunction, arguments: tuple[Argument, ...], filters: Argument = ()
 ) -> tuple[Monomial, ...]:
-    """The monomials that it sums, in the order of its components."""
+    """The monomials that an aggregate sums, in the order of its components."""
     return tuple(part.monomial(arguments, filters) for part in aggregate.components if isinstance(part, Moment))
 
 
 def answer(
     aggregate: AggregateFunction, payload: Moments, arguments: tuple[Argument, ...], filters: Argument = ()
 ) -> Any:
-    """The answer over the combinations that a payload stands for."""
+    """The answer over the combinations of a payload."""
     return finished(aggregate, [payload[monomial] for monomial in monomials(aggregate, arguments, filters)])
 
 
 def exact_numbers(values: Sequence[Number]) -> ExactNumbers:
-    """An array of numbers, each as the fraction that it is."""
+    """An array of exact numbers, as fractions."""
     fractions = [exact(value) for value in values]
     numerators, denominators = ([f.numerator for f in fractions], [f.denominator for f in fractions])
     if set(denominators) <= {1}:
@@ -54,7 +54,7 @@ def finished(aggregate: AggregateFunction, components: Iterable[Number]) -> Any:
 
 
 def only(value: Numbers) -> Fraction | float | None:
-    """The one number of an array, None where it is missing."""
+    """The only number of an array; None if it is missing."""
     if value.missing is not None and value.missing[0]:
         return None
     if not isinstance(value, ExactNumbers):
@@ -70,5 +70,5 @@ def absent(aggregate: AggregateFunction) -> Extremum:
 
 
 def extremum_of(aggregate: AggregateFunction, values: Iterable[Any]) -> Extremum:
-    """The payload of a multiset of values; None is NULL and is skipped."""
+    """The payload of a multiset of values. None is NULL, and is skipped."""
     return absent(aggregate).including(values)

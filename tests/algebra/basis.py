@@ -1,7 +1,8 @@
 """The smallest set of monomials that a join needs of its inputs.
 
-The sum of m over A×B is the sum over A of m's part with A's factors times the sum over B of the rest. So
-a basis is closed under taking parts, and an input keeps the parts that lie ``over`` its own factors.
+To sum a monomial m over A×B, divide it into the part with A's factors and the rest. The sum over A×B is the sum of the
+part over A times the sum of the rest over B. So a basis is closed under taking parts, and an input keeps the parts
+``over`` its own factors.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,25 +16,25 @@ COMBINATIONS = Monomial()
 
 
 def exponent_of(monomial: Monomial, factor: str) -> int:
-    """The exponent of a factor; 0 also for one that it does not name."""
+    """The exponent of a factor; 0 if the monomial does not have it."""
     return dict(monomial.powers).get(factor, 0)
 
 
 def with_exponent(monomial: Monomial, factor: str, exponent: int) -> Monomial:
-    """The same, with another exponent of a factor that it names."""
+    """The same monomial with another exponent for one of its factors."""
     assert factor in monomial.factors, factor
     return Monomial.of({**dict(monomial.powers), factor: exponent}.items())
 
 
 def splits_of(monomial: Monomial) -> Iterator[tuple[Monomial, Monomial]]:
-    """Every way to give each factor to one of two inputs: 2 to the number of factors."""
+    """All ways to assign each factor to one of two inputs; with n factors there are 2ⁿ."""
     for size in range(len(monomial.powers) + 1):
         for part in combinations(monomial.powers, size):
             yield Monomial(part), Monomial(tuple(power for power in monomial.powers if power not in part))
 
 
 def lowered(monomial: Monomial) -> Iterator[Monomial]:
-    """Itself and all monomials of the same factors with smaller exponents."""
+    """The monomial itself, and all monomials of the same factors with smaller exponents."""
     for exponents in product(*(range(exponent + 1) for _, exponent in monomial.powers)):
         yield Monomial(tuple((factor, lower) for (factor, _), lower in zip(monomial.powers, exponents, strict=True)))
 
@@ -66,15 +67,15 @@ class Basis:
 
     @classmethod
     def spanning(cls, monomials: Iterable[Monomial]) -> "Basis":
-        """The smallest basis that holds these monomials."""
+        """The smallest basis that contains these monomials."""
         parts = {part for monomial in monomials for part, _ in splits_of(monomial)}
         return cls(tuple(sorted(parts | {COMBINATIONS})))
 
     def over(self, factors: Iterable[str]) -> tuple[Monomial, ...]:
-        """What an input with these factors has to sum: all that other inputs can ask of it."""
+        """The monomials that an input with these factors has to sum: all that a join with other inputs may need."""
         own = frozenset(factors)
         return tuple(monomial for monomial in self if monomial.factors <= own)
 
     def with_lower_powers(self) -> "Basis":
-        """The smallest larger basis in which sums can move to another origin (see ``moments.shifted``)."""
+        """The smallest basis that holds this one and in which sums can move to another origin (``moments.shifted``)."""
         return Basis.spanning(lower for monomial in self for lower in lowered(monomial))

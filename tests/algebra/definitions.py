@@ -78,7 +78,7 @@ def _determination(rows: Sequence[Row]) -> float | None:
 
 
 def _by(rows: Sequence[Row], largest: bool) -> Any:
-    """By sorting: NULL before every value in the direction in which the last one is taken."""
+    """MIN_BY and MAX_BY by sorting: NULL sorts so that it is taken only if there is no other value."""
     ordered = [(y, x is not None, x or 0) for x, y in rows if y is not None]
     smallest_first = [(-y, has, -x) for y, has, x in ordered]
     if not ordered:
@@ -121,7 +121,7 @@ DIRECT: dict[str, Callable[[Sequence[Row]], Any]] = {
 
 
 def same(left: Any, right: Any) -> bool:
-    """Equal, with room for the last digits of a root; NULL is the same as NULL only."""
+    """Whether two answers are equal, up to the last digits of a square root; NULL equals only NULL."""
     if left is None or right is None:
         return left is right
     return math.isclose(left, right, rel_tol=1e-12, abs_tol=1e-12)

@@ -1,15 +1,14 @@
-"""The semilattice of extrema: MIN and MAX of a set of rows, which union joins and nothing takes back.
+"""The semilattice of extrema: MIN and MAX of a set of rows, with union but without removal.
 
-Union is associative, commutative and idempotent, and its neutral element is *absent*, never 0: the MAX of
-nothing is NULL and the MAX of {−5} and nothing is −5. There is no subtraction, which is why MIN and MAX
-are carried by the rows that leave first (Wang's TC) or recomputed when the extreme itself leaves (Tran).
+Union is associative, commutative and idempotent. Its neutral element is *absent*, not 0: the MAX of nothing is NULL,
+and the MAX of {−5} and nothing is −5. There is no subtraction. So MIN and MAX are charged to the rows that leave first
+(Wang's TC), or recomputed when the extreme itself leaves (Tran).
 
-A join changes an extremum in one way only: over A×B that of a's attribute is the one over A if B has
-rows, and else absent. So ``times`` is all there is of a product (Tran's f(c, a) = a), and it obeys the
-laws that it has for moments.
+A join changes an extremum in one way only. Over A×B, the extremum of a column of A is that over A if B has rows, and
+absent if B has none. So ``times`` is the whole product (Tran's f(c, a) = a), and it obeys the same laws as for moments.
 
-Order is Spark's: NaN is equal to itself and larger than everything, −0.0 equals 0.0. Of two equal zeros
-the positive one is kept, so that an answer never depends on the order of its rows.
+The order is Spark's: NaN is equal to itself and larger than everything, −0.0 equals 0.0. Of two equal zeros the
+positive one is kept, so that an answer never depends on the order of the rows.
 """
 
 from collections.abc import Iterable
@@ -21,7 +20,7 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Extremum:
-    """The largest or smallest value of a set of rows; None is absent, for NULLs are skipped."""
+    """The largest or smallest value of a set of rows. NULLs are skipped; None means absent."""
 
     largest: bool
     value: Any = None
@@ -40,7 +39,7 @@ class Extremum:
 
     @property
     def is_absent(self) -> bool:
-        """Whether there is no value to speak of."""
+        """Whether there is no value."""
         return self.value is None
 
     def __add__(self, other: "Extremum") -> "Extremum":
@@ -50,16 +49,16 @@ class Extremum:
         return self if (_rank(self.value) > _rank(other.value)) == self.largest else other
 
     def times(self, count: int) -> "Extremum":
-        """The extremum over the combinations with ``count`` rows of other inputs."""
+        """The extremum over the combinations of these rows with ``count`` rows of other inputs."""
         assert count >= 0, "rows of a semilattice cannot be owed"
         return self if count > 0 else Extremum(self.largest)
 
     def including(self, values: Iterable[Any]) -> "Extremum":
-        """The extremum of these rows too; NULLs are skipped."""
+        """The extremum of the rows so far and of these; NULLs are skipped."""
         return sum((Extremum(self.largest, value) for value in values), start=self)
 
 
 def _rank(value: Any) -> tuple[bool, Any]:
-    """What orders values: only NaN differs from itself, and it ranks above all."""
+    """A sort key: NaN, the only value that differs from itself, is larger than all others."""
     is_nan = value != value
     return is_nan, None if is_nan else value

@@ -1,10 +1,9 @@
-"""Numbers that may stand in a payload.
+"""Numbers that a payload may contain.
 
-The ring asks of a number only that it adds, negates and multiplies: ``int``, ``Fraction``, ``float``, and
-arrays of these (one payload for each of many entries at once). Two kinds are traps. A ``Decimal`` rounds
-to the context of its thread, 28 digits unless told otherwise, so a DECIMAL(38, s) enters as a
-``Fraction``. A NumPy integer wraps around, so a scalar that leaves an array becomes a Python ``int``
-before anything is multiplied.
+The ring only adds, negates and multiplies numbers: ``int``, ``Fraction``, ``float``, and arrays of these (one payload
+for each of many entries at once). Two kinds of numbers are traps. A ``Decimal`` rounds to the context of its thread, 28
+digits by default, so a DECIMAL(38, s) becomes a ``Fraction``. A NumPy integer wraps around, so a scalar taken from an
+array becomes a Python ``int`` before it is multiplied.
 """
 
 import math
@@ -15,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 Number: TypeAlias = Any
-"""An int, a Fraction, a float, or an array of numbers: whatever has + − ×."""
+"""An int, a Fraction, a float, or an array of numbers: anything that has + − ×."""
 
 Scalar: TypeAlias = int | float | Fraction
 
@@ -30,16 +29,16 @@ def scalar(value: Number) -> Scalar:
 
 
 def exact(value: Number) -> Fraction:
-    """The number that a scalar stands for; a finite double is a fraction too."""
+    """The exact value of a scalar. A finite double has one too, as a fraction."""
     return Fraction(scalar(value))
 
 
 def is_finite(value: Number) -> bool:
-    """Whether a scalar is neither NaN nor ±∞; integers and fractions always are, however large."""
+    """Whether a scalar is neither NaN nor ±∞. Integers and fractions of any size are finite."""
     number = scalar(value)
     return not isinstance(number, float) or math.isfinite(number)
 
 
 def power(value: Scalar, exponent: int) -> Scalar:
-    """``value ** exponent`` for a non-negative exponent; a double that grows too large is ∞, as in SQL."""
+    """``value ** exponent`` for a non-negative exponent. A double that becomes too large is ∞, as in SQL."""
     return math.prod([value] * exponent)

@@ -1,4 +1,4 @@
-"""The laws of the semilattice: what MIN and MAX have instead of subtraction."""
+"""The laws of the semilattice of MIN and MAX, which have no subtraction."""
 
 import math
 from collections.abc import Sequence
@@ -80,7 +80,7 @@ def test_nan_is_the_largest_and_equal_to_itself() -> None:
 
 @over_extrema
 @pytest.mark.parametrize("kind", [float, np.float64, np.float32])
-def test_of_equal_zeros_the_positive_one_whatever_their_order(aggregate: AggregateFunction, kind: type) -> None:
+def test_of_equal_zeros_the_positive_one_is_kept_in_any_order(aggregate: AggregateFunction, kind: type) -> None:
     for order in permutations([kind(0.0), kind(-0.0)]):
         assert math.copysign(1, extremum_of(aggregate, order).value) == 1
     assert math.copysign(1, extremum_of(aggregate, [kind(-0.0)]).value) == 1
@@ -97,6 +97,6 @@ def test_of_equal_zeros_the_positive_one_whatever_their_order(aggregate: Aggrega
     ],
 )
 def test_values_of_every_ordered_kind(values: list[Any], smallest: Any, largest: Any) -> None:
-    """Strings go by code point, which is the byte order of UTF-8 and so Spark's."""
+    """Strings are ordered by code point, which is the order of UTF-8 bytes and of Spark."""
     assert extremum_of(SMALLEST, values).value == smallest
     assert extremum_of(LARGEST, values).value == largest

@@ -1,4 +1,4 @@
-"""The streams of the benchmark: keys as asked for, files in the order in which they are read."""
+"""The streams of the benchmark: their keys, and the order of their files."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ SMALL = Dataset("small", rows_per_second=1_000, seconds=3, keys=50, groups=5, ro
 
 
 @pytest.mark.parametrize(("dataset", "preset"), [(R0, PRESET_R0), (R1, PRESET_R1)])
-def test_r0_and_r1_are_those_of_the_design(dataset: Dataset, preset: object) -> None:
+def test_r0_and_r1_are_the_presets_of_the_workload(dataset: Dataset, preset: object) -> None:
     for name in ("rows_per_second", "seconds", "keys", "groups"):
         assert getattr(dataset, name) == getattr(preset, name)
 
@@ -41,6 +41,6 @@ def test_shared_keys(tmp_path: Path) -> None:
     assert data.pairs(1_000_000) == 3 * 20**2
 
 
-def test_keys_for_so_many_pairs() -> None:
+def test_the_number_of_keys_for_a_number_of_pairs() -> None:
     data = replace(R1, keys=R1.keys_for(1e9, 60_000_000))
     assert data.pairs(60_000_000) == pytest.approx(1e9)

@@ -1,4 +1,4 @@
-"""Two distributions of one version: joinfold without its benchmarks, and the benchmarks, which need it."""
+"""joinfold and its benchmarks are two distributions with the same version. The benchmarks depend on joinfold."""
 
 import tomllib
 from pathlib import Path
@@ -14,24 +14,24 @@ def described(path: str) -> dict[str, Any]:
 ENGINE, BENCH = described("."), described("bench")
 
 
-def test_they_have_one_version_and_ask_for_it() -> None:
+def test_both_have_the_same_version_and_require_it_of_each_other() -> None:
     version = ENGINE["project"]["version"]
     assert BENCH["project"]["version"] == version
     assert ENGINE["project"]["optional-dependencies"]["bench"] == [f"joinfold-bench=={version}"]
     assert f"joinfold=={version}" in BENCH["project"]["dependencies"]
 
 
-def test_each_wheel_has_its_own_package() -> None:
+def test_each_wheel_contains_only_its_own_package() -> None:
     wheels = [of["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"] for of in (ENGINE, BENCH)]
     assert wheels == [["src/joinfold"], ["joinfold_bench"]]
 
 
-def test_both_take_the_same_duckdb() -> None:
+def test_both_require_the_same_duckdb() -> None:
     (needed,) = (name for name in BENCH["project"]["dependencies"] if name.startswith("duckdb"))
     assert needed in ENGINE["project"]["optional-dependencies"]["dev"]
 
 
-def test_setup_installs_the_folder_and_no_namesake() -> None:
-    """There is a project called `bench` on PyPI: without `./` some commands of pip mean that one."""
+def test_setup_installs_the_folder_bench_and_not_the_project_of_that_name() -> None:
+    """PyPI has a project called `bench`. Without `./`, some commands of pip would install that one."""
     words = (ROOT / "scripts" / "setup").read_text(encoding="utf-8").split()
     assert "./bench" in words and "bench" not in words

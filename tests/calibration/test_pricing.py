@@ -1,4 +1,4 @@
-"""Prices of operations from bills, and the trials that are billed, on very little."""
+"""Prices of operations from bills, and the trials that give the bills, on very little data."""
 
 from math import exp
 
@@ -25,7 +25,7 @@ def bill(pack: dict[str, float], fold: dict[str, float], seconds: tuple[float, f
     return Bill(Measured("trial", "plan", *seconds, 0), Amounts(pack), Amounts(fold))
 
 
-def test_pack_and_fold_are_fitted_each_for_itself_and_the_rest_is_as_shipped() -> None:
+def test_pack_and_fold_are_fitted_separately_and_other_prices_are_the_shipped_ones() -> None:
     usual = shipped_weights()
     packed, probed = 2 * usual.seconds["entry packed"], 3 * usual.seconds["hash probe"]
     bills = [
@@ -40,7 +40,7 @@ def test_pack_and_fold_are_fitted_each_for_itself_and_the_rest_is_as_shipped() -
     assert {name: weights.seconds[name] for name in others} == {name: usual.seconds[name] for name in others}
 
 
-def test_the_error_is_that_in_the_middle_of_all_runs() -> None:
+def test_the_error_is_the_median_over_all_runs() -> None:
     weights = Weights(dict.fromkeys(OPERATIONS, 1e-6))
     bills = [bill({}, {"hash probe": 1e6}, (0.0, seconds)) for seconds in (1.0, 1.25, 0.8, 2.0, 1e9)]
     assert Calibration(weights, bills).error == pytest.approx(0.25)
@@ -50,7 +50,7 @@ def test_the_error_is_that_in_the_middle_of_all_runs() -> None:
 # --- trials -------------------------------------------------------------------------------------------------------
 
 
-def test_trials_have_names_of_their_own_and_are_run_under_many_plans() -> None:
+def test_trials_have_different_names_and_run_under_many_plans() -> None:
     found = list(trials())
     assert len({trial.name for trial in found}) == len(found) > 20
     names = [name for name, _ in plans(TINY[1])]
@@ -95,13 +95,13 @@ def test_runs_that_would_take_too_long_are_left_out(monkeypatch: pytest.MonkeyPa
 
 
 class Cores:
-    """As much of a Spark session as is asked for its cores."""
+    """The part of a Spark session that knows the number of cores."""
 
     class sparkContext:  # noqa: N801
         defaultParallelism = 4  # noqa: N815
 
 
-def test_what_crosses_into_python_is_priced_by_row_and_by_column(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_crossing_into_python_has_a_price_per_row_and_per_column(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "crossing_seconds", lambda spark, rows, columns: rows * (3e-7 + columns * 1e-7))
     found = crossing_prices(Cores)  # type: ignore[arg-type]
     assert found == pytest.approx(

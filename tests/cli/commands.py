@@ -15,7 +15,7 @@ class Result(NamedTuple):
 
 Run = Callable[..., Result]
 Mistakes = dict[str, tuple[list[str], str]]
-"""Arguments that are refused, and how the error begins."""
+"""By name: arguments that are refused, and the beginning of the error."""
 
 
 def check_refused(result: Result, error: str) -> None:

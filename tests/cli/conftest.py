@@ -1,4 +1,4 @@
-"""The command line, run in the process of the tests."""
+"""Runs the command line in the process of the tests."""
 
 import io
 import sys
@@ -11,7 +11,7 @@ from tests.cli.commands import Result, Run
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs the entry point of the command in this process."""
+    """A function that runs the command with some arguments in this process."""
 
     def run(*arguments: object, stdin: bytes = b"") -> Result:
         monkeypatch.setattr(sys, "argv", ["joinfold", *map(str, arguments)])

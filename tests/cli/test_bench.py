@@ -1,4 +1,4 @@
-"""`joinfold bench`: any suite of the table is listed, run and reported; what it cannot do is refused before."""
+"""`joinfold bench` lists, runs and reports any suite of the table, and refuses wrong arguments before the run."""
 
 import json
 import sys
@@ -21,7 +21,7 @@ REFUSED = [(suite, name) for suite in SUITES for name in GIVEN if name not in SU
 
 @dataclass(slots=True)
 class Counted(Results):
-    """What the suite of these tests finds out."""
+    """The results of the suite of these tests."""
 
     count: int = 0
 
@@ -47,7 +47,7 @@ def count(options: Options, say: Say) -> Counted:
 
 @pytest.fixture
 def pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A suite that is one entry more in the table."""
+    """Adds a suite to the table."""
     options = {"repeats": "pages to count", "full": "all pages"}
     suite = Suite("pages", "how many pages there are", options, count, "results-pages.json")
     monkeypatch.setitem(SUITES, "pages", suite)  # type: ignore[misc]
@@ -56,7 +56,7 @@ def pages(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- the table ----------------------------------------------------------------------------------------------------
 
 
-def test_options_are_those_of_the_command() -> None:
+def test_a_suite_can_have_the_options_of_the_command() -> None:
     assert [item.name for item in fields(Options)] == list(GIVEN)
     assert Options().given == [] and Options(True, 1, 1.0, 1).given == list(GIVEN)
 
@@ -68,7 +68,7 @@ def test_every_suite_is_listed_with_its_options(run: Run) -> None:
     assert [line.split()[0] for line in result.output.splitlines() if not line.startswith(" ")] == list(SUITES)
 
 
-def test_names_and_files_are_their_own() -> None:
+def test_every_suite_has_its_own_name_and_file() -> None:
     assert [suite.name for suite in SUITES.values()] == list(SUITES)
     assert {suite.file for suite in SUITES.values()} == {
         "results.json",
@@ -99,32 +99,32 @@ def test_answers_that_differ_are_a_failure(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("pages")
-def test_one_that_is_stopped_writes_nothing(run: Run, tmp_path: Path) -> None:
+def test_a_suite_that_is_interrupted_writes_nothing(run: Run, tmp_path: Path) -> None:
     result = run("bench", "pages", "-o", tmp_path, "--repeats=13")
     assert (result.status, result.output) == (130, "")
     assert result.error.endswith("stopped; no results were written\n") and list(tmp_path.iterdir()) == []
 
 
-# --- what is refused, before the long work begins -----------------------------------------------------------------
+# --- refused before the run begins --------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that nothing makes."""
-    monkeypatch.setattr(joinfold_bench, "prepare_output", lambda output: pytest.fail("the long work begins"))
+    """A folder that must not be created."""
+    monkeypatch.setattr(joinfold_bench, "prepare_output", lambda output: pytest.fail("the run begins"))
     return tmp_path / "new"
 
 
 @pytest.mark.parametrize(("suite", "name"), REFUSED)
-def test_an_option_that_a_suite_does_not_understand(run: Run, suite: str, name: str, output: Path) -> None:
-    takes = ", ".join(f"--{known}" for known in SUITES[suite].options)
-    error = f"UsageError: the suite '{suite}' has no --{name}\nHint: it takes {takes}.\n"
+def test_an_option_that_a_suite_does_not_have(run: Run, suite: str, name: str, output: Path) -> None:
+    options = ", ".join(f"--{known}" for known in SUITES[suite].options)
+    error = f"UsageError: the suite '{suite}' has no option --{name}\nHint: its options are {options}.\n"
     check_refused(run("bench", suite, GIVEN[name], "-o", output), error)
     check_refused(run("bench", GIVEN[name], suite, "-o", output), error)
     assert not output.exists()
 
 
-def test_a_suite_that_is_not_there(run: Run, output: Path) -> None:
+def test_a_suite_that_does_not_exist(run: Run, output: Path) -> None:
     has = "There are: engines, methods, joins, windows, planner.\n"
     near = "UsageError: unknown suite 'window'\nHint: did you mean 'windows'? "
     check_refused(run("bench", "window", "-o", output), near + has)
@@ -132,7 +132,7 @@ def test_a_suite_that_is_not_there(run: Run, output: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["windows", "joins"], ["--windows"], ["--methods", "--full"]])
-def test_one_suite_at_a_time_and_none_as_a_flag(run: Run, arguments: list[str], output: Path) -> None:
+def test_a_run_takes_one_suite_and_not_as_a_flag(run: Run, arguments: list[str], output: Path) -> None:
     result = run("bench", *arguments, "-o", output)
     assert (result.status, result.output) == (2, "") and "Usage: joinfold bench" in result.error
 
@@ -143,7 +143,7 @@ def test_an_output_that_is_a_file(run: Run, tmp_path: Path) -> None:
     check_refused(run("bench", "--output", taken), f"UsageError: cannot write to '{taken}': ")
 
 
-def test_without_the_distribution_of_the_suites(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_suites_are_not_installed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "joinfold_bench", None)  # as if it were not installed
     error = "UsageError: the benchmark suites are not installed\nHint: pip install 'joinfold[bench]'\n"
     for arguments in ([], ["windows"], ["--list"]):

@@ -1,4 +1,4 @@
-"""`joinfold calibrate`: what it saves and says, with a calibration that is done already."""
+"""`joinfold calibrate`: what it saves and prints. The calibration itself is replaced by fixed prices."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ from tests.calibration.test_pricing import bill
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A cache of its own, and a calibration that is done already."""
+    """An empty cache folder, and a calibration that returns fixed prices at once."""
     weights = Weights(dict.fromkeys(OPERATIONS, 1e-7), "calibrated")
     bills = [bill({}, {"hash probe": 1e6}, (0.0, seconds)) for seconds in (0.1, 0.125, 0.05)]
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -27,15 +27,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     usual_weights.cache_clear()
 
 
-def test_the_command_saves_and_says_how_good_it_is(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_saves_prices_and_prints_their_error(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         cli.main()
     assert not exit_.value.code
     path = home / "joinfold" / FILE
     assert json.loads(path.read_text()) == dict.fromkeys(OPERATIONS, 1e-7)
     assert capsys.readouterr().out == (
-        f"{path}: the prices of {len(OPERATIONS)} operations, by 3 runs\n"
-        "estimates of half of them are within 25% of what was measured\n"
+        f"{path}: prices of {len(OPERATIONS)} operations, from 3 runs\n"
+        "half of the estimates are within 25% of the measured times\n"
     )
     assert usual_weights().origin == "calibrated"
 

@@ -1,4 +1,4 @@
-"""`joinfold explain`: the same texts as the library, exit status 0 or 2, and never a traceback."""
+"""`joinfold explain` prints the same texts as the library, exits with 0 or 2, and never shows a traceback."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -68,7 +68,7 @@ def test_explain_shows_how_a_query_runs(run: Run) -> None:
     assert result == (0, session.sql(QUERY).explain("physical") + "\n", "")
     refused = run("explain", REFUSED, STREAM, "--stage=physical")
     assert (refused.status, refused.output) == (2, "")
-    assert refused.error.startswith("QueryError: no engine runs the last rows of each key EMIT ON ARRIVAL yet\n")
+    assert refused.error.startswith("QueryError: no engine runs PARTITION BY windows with EMIT ON ARRIVAL yet\n")
 
 
 def test_explain_shows_costs(run: Run, tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def write_readings(path: Path, rows: int = 3000) -> pa.Table:
     return table
 
 
-def test_explain_takes_rows_from_parquet_where_costs_are_asked_for(run: Run, tmp_path: Path) -> None:
+def test_explain_reads_rows_from_parquet_for_costs(run: Run, tmp_path: Path) -> None:
     session = Session()
     session.stream("A", write_readings(tmp_path / "a.parquet"), time="ts")
     result = run("explain", QUERY, f"--stream=A={tmp_path / 'a.parquet'}", "--stage=cost")
@@ -112,7 +112,7 @@ def test_explain_measures(run: Run, tmp_path: Path) -> None:
     parquet.write_table(table, tmp_path / "parts" / "2.parquet", use_deprecated_int96_timestamps=True)
     printed = run("explain", QUERY, f"--stream=A={tmp_path / 'a.parquet'}", "--analyze")
     assert (printed.status, printed.error) == (0, "")
-    title = "Costs for a second of stream: 3,000 rows of 3,000 s of stream, in one process without Spark\n"
+    title = "Costs per second of stream: 3,000 rows of 3,000 s of stream, in one process without Spark\n"
     assert printed.output.startswith(title) and "  CPU of FOLD  " in printed.output
     folder = run("explain", QUERY, f"--stream=A={tmp_path / 'parts'}", "--analyze", "--json")
     facts = json.loads(folder.output)
@@ -127,7 +127,7 @@ def test_explain_draws_windows(run: Run) -> None:
     drawn = session.sql(QUERY).explain("windows") + "\n"
     assert run("explain", QUERY, STREAM, "--windows") == (0, drawn, "")
     assert run("explain", QUERY, STREAM, "--stage=windows") == (0, drawn, "")
-    assert run("explain", REFUSED, STREAM, "--windows").status == 0  # a query has windows also where no engine runs it
+    assert run("explain", REFUSED, STREAM, "--windows").status == 0  # drawn although no engine runs the query
 
 
 def test_warnings_are_on_standard_error(run: Run) -> None:
@@ -162,7 +162,7 @@ def test_explain_finds_the_time(run: Run) -> None:
         assert time in run("explain", QUERY, f"--stream=A={schema}", *option).output
 
 
-def test_a_long_schema_is_no_path(run: Run) -> None:
+def test_a_long_schema_is_not_taken_for_a_path(run: Run) -> None:
     columns = ", ".join(f"column_number_{i} INT" for i in range(500))
     assert run("explain", "SELECT COUNT(*) FROM A [ROWS 5]", f"--stream=A={columns}").status == 0
 
@@ -200,7 +200,7 @@ MISTAKES: Mistakes = {
     "neither a file nor a schema": (
         ["explain", QUERY, "--stream=A=nothing.parquet"],
         "UsageError: 'nothing.parquet' is neither a file nor a schema\n"
-        "Hint: a schema is written 'location STRING, ts TIMESTAMP'.\n",
+        "Hint: write a schema as 'location STRING, ts TIMESTAMP'.\n",
     ),
     "unknown type": (
         ["explain", QUERY, "--table=A=a FOO"],
@@ -209,11 +209,11 @@ MISTAKES: Mistakes = {
     ),
     "time of a stream that is not there": (
         ["explain", QUERY, STREAM, "--time=B=ts"],
-        "UsageError: --time names 'B', which is not a stream\nHint: give it with --stream.\n",
+        "UsageError: --time names 'B', but there is no such stream\nHint: add it with --stream.\n",
     ),
     "time that is no column": (
         ["explain", QUERY, STREAM, "--time=A=tss"],
-        "UsageError: stream 'A' has no column 'tss' to take its time from\n"
+        "UsageError: stream 'A' has no column 'tss' for its event time\n"
         "Hint: did you mean 'ts'? It has: location, ts, celsius.\n",
     ),
     "unknown stage": (
@@ -238,7 +238,7 @@ MISTAKES: Mistakes = {
     ),
     "nothing to measure": (
         ["explain", QUERY, STREAM, "--analyze"],
-        "UsageError: --analyze runs the query, and 'A' is given by its schema alone\n"
+        "UsageError: --analyze runs the query, but 'A' has only a schema and no rows\n"
         "Hint: give a Parquet file or folder: A=PATH.\n",
     ),
 }
@@ -257,5 +257,5 @@ def test_files_that_are_not_what_they_should_be(run: Run, tmp_path: Path) -> Non
     assert run("explain", "-", stdin=b"\xff") == (2, "", "UsageError: the query '-' is not text in UTF-8\n")
     error = f"UsageError: cannot read the columns of '{binary}': it is not a Parquet file\n"
     assert run("explain", QUERY, f"--stream=A={binary}") == (2, "", error)
-    error = f"UsageError: the folder '{tmp_path}' has no Parquet file\n"
+    error = f"UsageError: the folder '{tmp_path}' contains no Parquet file\n"
     assert run("explain", QUERY, f"--stream=A={tmp_path}") == (2, "", error)

@@ -1,4 +1,4 @@
-"""What is so for every command: the installed one, help, and arguments that it does not know."""
+"""What all commands share: missing and unknown arguments, and the installed program."""
 
 import subprocess
 import sys
@@ -23,6 +23,6 @@ def test_the_installed_command() -> None:
     wrong = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert wrong.stderr == (
-        "QueryError: unknown stream 'B'\n  SELECT COUNT(*) FROM B [10 MINUTE]\n                       ^\n"
+        "QueryError: unknown stream or relation 'B'\n  SELECT COUNT(*) FROM B [10 MINUTE]\n                       ^\n"
         "Hint: the session has: A.\n"
     )

@@ -1,4 +1,4 @@
-"""`joinfold run`: what it refuses and warns of before Spark starts. It runs for real in `live/test_running.py`."""
+"""`joinfold run`: refusals and warnings before Spark starts. `live/test_running.py` runs it for real."""
 
 from pathlib import Path
 
@@ -10,11 +10,11 @@ from tests.cli.commands import QUERY, Mistakes, Run, check_refused
 MISTAKES: Mistakes = {
     "unknown sink": (
         ["run", QUERY, "--stream=A=rate:1", "--sink=kafka"],
-        "UsageError: unknown sink 'kafka'\nHint: one of: console, parquet, memory.\n",
+        "UsageError: unknown sink 'kafka'\nHint: the sinks are: console, parquet, memory.\n",
     ),
     "a sink without its folder": (
         ["run", QUERY, "--stream=A=rate:1", "--sink=parquet"],
-        "UsageError: --output is the folder of --sink parquet\nHint: give both or neither.\n",
+        "UsageError: --sink parquet and its folder --output belong together\nHint: give both or neither.\n",
     ),
     "a stream that is nowhere": (
         ["run", QUERY, "--stream=A=nowhere"],
@@ -23,11 +23,11 @@ MISTAKES: Mistakes = {
     "schema of a stream that is not there": (
         ["run", QUERY, "--stream=A=rate:1", "--schema=B=k INT"],
         "UsageError: --schema names 'B', which is neither a stream nor a table\n"
-        "Hint: give it with --stream or --table.\n",
+        "Hint: add it with --stream or --table.\n",
     ),
     "delay of a stream that is not there": (
         ["run", QUERY, "--stream=A=rate:1", "--delay=B=1 second"],
-        "UsageError: --delay names 'B', which is not a stream\nHint: give it with --stream.\n",
+        "UsageError: --delay names 'B', but there is no such stream\nHint: add it with --stream.\n",
     ),
     "two triggers": (
         ["run", QUERY, "--stream=A=rate:1", "--once", "--trigger=5 seconds"],
@@ -43,7 +43,7 @@ MISTAKES: Mistakes = {
     ),
     "a query that no engine runs, before Spark starts": (
         ["run", "SELECT COUNT(*) AS n FROM A [PARTITION BY value ROWS 5] EMIT ON ARRIVAL", "--stream=A=rate:1"],
-        "QueryError: no engine runs the last rows of each key EMIT ON ARRIVAL yet\n",
+        "QueryError: no engine runs PARTITION BY windows with EMIT ON ARRIVAL yet\n",
     ),
 }
 

@@ -1,7 +1,7 @@
-"""`columnar` beside the reference: the same expression, once over columns and once row by row.
+"""Compares `columnar` with the reference: the same expression, once over columns and once row by row.
 
-The reference says what a row's value is; that a branch which is not taken cannot fail is `columnar`'s own promise, and
-the reference keeps it for CASE only. So it is asked about `spelled_out` expressions, in which CASE says it.
+In `columnar` a branch that is not taken cannot fail. The reference guarantees this for CASE only. So it evaluates
+`spelled_out` expressions, in which CASE replaces the other functions with branches.
 """
 
 import datetime
@@ -38,7 +38,7 @@ from tests.strategies import same_value
 
 Row = dict[Key, Any]
 ZONES = ("UTC", "America/New_York", "Asia/Kolkata", "Atlantic/Azores")
-NO_VALUE = object()  # the reference raises, or says what the type cannot hold
+NO_VALUE = object()  # the reference raises an error, or returns a value that the type cannot hold
 WIDEST = 10**76
 
 _TIMES = [
@@ -48,10 +48,10 @@ _TIMES = [
     -86_400_000_001,
     1_719_835_199_999_999,
     1_709_164_800_123_456,
-    1_710_053_999_999_999,  # New York: a microsecond before the clock goes from 2 to 3
-    1_730_611_800_000_000,  # New York: the second 1:30 of the night in which it goes back
-    1_729_990_800_500_000,  # Azores: the second midnight of a day
-    -2_717_650_900_000_000,  # New York: before it had a standard time
+    1_710_053_999_999_999,  # New York: 1 µs before the clock goes from 2:00 to 3:00
+    1_730_611_800_000_000,  # New York: the second 1:30 of the night in which the clock goes back
+    1_729_990_800_500_000,  # Azores: the second midnight of one day
+    -2_717_650_900_000_000,  # New York: before there was a standard time
     253_402_300_799_999_999,
     -62_135_596_800_000_000,
 ]
@@ -97,7 +97,7 @@ EDGES: dict[DataType, list[Any]] = {
 
 
 def edges(type_: DataType) -> list[Any]:
-    """Values of a type at which something changes, and ordinary ones."""
+    """Edge cases of a type, and ordinary values."""
     if type_.is_integer:
         end = 1 << INTEGER_BITS[type_.name] - 1
         return [0, 1, -1, 2, 3, -7, 12, 100, end - 1, end // 2, -end, -end + 1]
@@ -122,7 +122,7 @@ def columns_read(expression: Expression) -> list[Column]:
 
 
 def as_columns(rows: list[Row], columns: list[Column]) -> dict[Key, pa.Array]:
-    """The rows as Arrow columns that do not begin at the beginning of their buffers."""
+    """The rows as Arrow columns with an offset into their buffers."""
     found = {}
     for column in columns:
         key = (column.input, column.name)
@@ -131,7 +131,7 @@ def as_columns(rows: list[Row], columns: list[Column]) -> dict[Key, pa.Array]:
 
 
 def spelled_out(expression: Expression) -> Expression:
-    """The expression in the words that make the reference say what Spark says."""
+    """The expression rewritten so that the reference gives the result of Spark."""
 
     def lazily(node: Expression) -> Expression | None:
         match node:
@@ -144,11 +144,11 @@ def spelled_out(expression: Expression) -> Expression:
                 parts = tuple(map(spelled_out, arguments))
                 return Case(tuple((Call("not", (Call("is null", (part,)),)), part) for part in parts), parts[-1], type_)
             case Cast(argument=argument, type=type_) if type_ == STRING and argument.type.is_decimal:
-                part = spelled_out(argument)  # Python has a decimal −0, Spark has none
+                part = spelled_out(argument)  # Python's decimals have −0, Spark's do not
                 is_zero = Call("=", (part, Literal(0, INT)))
                 return Cast(Case(((is_zero, Call("abs", (part,))),), part, part.type), STRING)
             case Cast(argument=argument, type=type_) if type_ == STRING and argument.type in (TIMESTAMP, TIMESTAMP_NTZ):
-                part = spelled_out(argument)  # Python's strftime does not fill a year up to four digits
+                part = spelled_out(argument)  # Python's strftime does not pad a year to four digits
                 text = Cast(part, STRING)
                 filled = tuple(
                     (
@@ -164,7 +164,7 @@ def spelled_out(expression: Expression) -> Expression:
 
 
 def expected(expression: Expression, row: Row, zone: str, wide: bool) -> Any:
-    """What the reference says of a row."""
+    """The value of the reference for a row."""
     combination: dict[str, dict[str, Any]] = {}
     for (alias, name), value in row.items():
         combination.setdefault(alias, {})[name] = value
@@ -180,7 +180,7 @@ def expected(expression: Expression, row: Row, zone: str, wide: bool) -> Any:
 
 
 def answers(expression: Expression, rows: list[Row], zone: str, wide: bool) -> list[Any]:
-    """What `columnar` says of all rows, as the reference words values."""
+    """The values of `columnar` for all rows, in the reference's representation."""
     array = evaluate(expression, as_columns(rows, columns_read(expression)), len(rows), zone, wide)
     assert len(array) == len(rows)
     if not wide:
@@ -190,7 +190,7 @@ def answers(expression: Expression, rows: list[Row], zone: str, wide: bool) -> l
 
 
 def assert_agrees(expression: Expression, rows: list[Row], zone: str = "UTC", wide: bool = False) -> int:
-    """The same values where there are some, an error for all rows if one of them has none; how many had some."""
+    """Checks that both give equal values, or that `columnar` raises if one row has no value; counts rows with one."""
     spelled = spelled_out(expression)
     with decimal.localcontext(prec=200):
         wanted = [expected(spelled, row, zone, wide) for row in rows]

@@ -1,4 +1,4 @@
-"""Whole expressions, casts and CASE against the reference, on columns that hold the edges of their types."""
+"""Whole expressions, casts and CASE against the reference, on columns with edge cases of their types."""
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,7 @@ from joinfold.types import BOOLEAN, STRING, TIMESTAMP, VOID, DataType, castable
 from tests.columnar.oracle import ZONES, Row, assert_agrees, columns_read, edges, sample_rows
 from tests.dialect.generated import CASTABLE_TO, TYPES, Leaves, any_expression, expression_of
 
-LEAVES = Leaves(Column(alias, f"c{place}", type_) for alias in "ab" for place, type_ in enumerate(TYPES))
+LEAVES = Leaves(Column(alias, f"c{number}", type_) for alias in "ab" for number, type_ in enumerate(TYPES))
 CASTS = [(source, target) for source in TYPES for target in CASTABLE_TO if castable(source, target)]
 NUMBERS = tuple(type_ for type_ in TYPES if type_.is_numeric)
 
@@ -32,22 +32,24 @@ def rows_for(draw: DrawFn, expression: Expression) -> list[Row]:
 
 
 @given(st.data(), expressions(), st.sampled_from(ZONES))
-def test_random_expressions_are_what_the_reference_says(data: st.DataObject, expression: Expression, zone: str) -> None:
+def test_random_expressions_agree_with_the_reference(data: st.DataObject, expression: Expression, zone: str) -> None:
     assert_agrees(expression, data.draw(rows_for(expression)), zone)
 
 
 @given(st.data(), expressions((BOOLEAN,)), st.sampled_from(ZONES))
-def test_random_conditions_are_what_the_reference_says(data: st.DataObject, expression: Expression, zone: str) -> None:
+def test_random_conditions_agree_with_the_reference(data: st.DataObject, expression: Expression, zone: str) -> None:
     assert_agrees(expression, data.draw(rows_for(expression)), zone)
 
 
 @given(st.data(), expressions(NUMBERS))
-def test_random_arguments_of_aggregates_do_not_overflow_on_the_way(data: st.DataObject, expression: Expression) -> None:
+def test_intermediate_values_in_arguments_of_aggregates_do_not_overflow(
+    data: st.DataObject, expression: Expression
+) -> None:
     assert_agrees(expression, data.draw(rows_for(expression)), wide=True)
 
 
 @pytest.mark.parametrize(("source", "target"), CASTS, ids=str)
-def test_casts_are_those_of_the_reference(source: DataType, target: DataType) -> None:
+def test_casts_agree_with_the_reference(source: DataType, target: DataType) -> None:
     cast = Cast(Column("a", "x", source), target)
     compared = sum(assert_agrees(cast, sample_rows([cast.argument], 60, 1), zone) for zone in ZONES)  # type: ignore[list-item]
     assert compared > 0
@@ -71,7 +73,7 @@ def test_every_type_passes_through_case_and_coalesce(type_: DataType) -> None:
         assert_agrees(expression, rows)
 
 
-def test_a_cast_from_nothing_is_nothing_in_every_type() -> None:
+def test_a_cast_of_null_is_null_in_every_type() -> None:
     for target in CASTABLE_TO:
         assert_agrees(Cast(Literal(None, VOID), target), [{}, {}])
 

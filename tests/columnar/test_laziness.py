@@ -1,4 +1,4 @@
-"""What is not taken for a row cannot fail because of that row; what is taken fails as it would alone."""
+"""A branch that a row does not take cannot fail on that row; a branch that it takes fails as it would alone."""
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +10,7 @@ from joinfold.logical.expressions import Call, Case, Cast, Column, Expression, L
 from joinfold.types import BOOLEAN, INT, STRING, VOID
 
 TEXT = Column("a", "text", STRING)
-NUMBER = Cast(TEXT, INT)  # fails for a text that is none
+NUMBER = Cast(TEXT, INT)  # fails for a text that is not a number
 IS_DIGITS = Call("like", (TEXT, Literal("1%", STRING)))
 IS_POSITIVE = Call(">", (NUMBER, Literal(0, INT)))
 NULL = Literal(None, VOID)
@@ -26,7 +26,7 @@ def test_a_branch_of_case_sees_only_the_rows_that_take_it() -> None:
     assert values(case, ["12", "word", None, "1"]) == [12, None, -1, 1]
 
 
-def test_a_condition_of_case_sees_only_the_rows_that_are_left() -> None:
+def test_a_condition_of_case_sees_only_the_rows_that_no_earlier_branch_took() -> None:
     case = Case(((Call("not", (IS_DIGITS,)), Literal("word", STRING)), (IS_POSITIVE, TEXT)), NULL, STRING)
     assert values(case, ["x", "12", None]) == ["word", "12", None]
 
@@ -60,7 +60,7 @@ def test_coalesce_stops_at_the_first_value() -> None:
     ],
     ids=["case", "and", "or", "coalesce"],
 )
-def test_what_is_taken_fails(expression: Expression) -> None:
+def test_a_branch_that_is_taken_can_fail(expression: Expression) -> None:
     assert len(values(expression, ["1", "12"])) == 2
     with pytest.raises(EvaluationError, match="'word' is not a number"):
         values(expression, ["1", "word"])
@@ -72,7 +72,7 @@ def test_selections_within_selections_find_their_rows() -> None:
     assert values(outer, ["x", "1", "12", None, "1", "y", "13"]) == ["-", "one", "12", "-", "one", "-", "13"]
 
 
-def test_is_true_takes_null_for_false() -> None:
+def test_is_true_treats_null_as_false() -> None:
     found = is_true(IS_DIGITS, {("a", "text"): pa.array(["1", None, "x"])}, 3)
     assert found.dtype == np.bool_ and found.tolist() == [True, False, False]
 

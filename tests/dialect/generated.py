@@ -1,9 +1,8 @@
-"""Random logical queries in the form that the binder gives them.
+"""Random logical queries, in the form that the binder gives them.
 
-Expressions are typed: `CALLS` lists, for every function of the language, the argument types that it takes, and a
-call is drawn by picking one; arguments are drawn by the type that is asked for. What the binder never makes is
-never drawn: a negated number is a negative constant, AND in AND is one AND, an integer constant beside a decimal
-is a decimal, COUNT of a constant is COUNT(*).
+Expressions are typed: `CALLS` lists the argument types of every function, a call picks one of them, and arguments are
+drawn by type. Expressions that the binder never makes are not drawn: a negated number is a negative constant, AND in
+AND is one AND, an integer constant beside a decimal is a decimal, COUNT of a constant is COUNT(*).
 """
 
 import decimal
@@ -90,7 +89,7 @@ TWO_OPERANDS = ("=", "<>", "<", "<=", ">", ">=")
 
 
 def _calls() -> dict[str, list[tuple[DataType, ...]]]:
-    """For every function, the argument types of TYPES and VOID that it is defined for."""
+    """For every function, all argument types from TYPES and VOID for which it is defined."""
     few = (INT, STRING, BOOLEAN, decimal_type(10, 2), TIMESTAMP)
     candidates = [*itertools.product((*TYPES, VOID), repeat=1), *itertools.product((*TYPES, VOID), repeat=2)]
     candidates += itertools.product(few, repeat=3)
@@ -126,7 +125,7 @@ NAMES = PLAIN | WORDS | ODD
 
 
 def distinct(names: SearchStrategy[str], count: int, but: Iterable[str] = ()) -> SearchStrategy[list[str]]:
-    """Names of which no two differ in case only."""
+    """Names that differ not only in case."""
     taken = {name.lower() for name in but}
     return st.lists(
         names.filter(lambda name: name.lower() not in taken), min_size=count, max_size=count, unique_by=str.lower
@@ -139,7 +138,7 @@ MICROSECONDS = st.integers(-62_135_596_800_000_000, 253_402_300_799_999_999)
 
 
 def literals(type_: DataType) -> SearchStrategy[Expression]:
-    """Constants that are read back with this type; NULL where there is no other."""
+    """Constants whose text is parsed with this type; NULL if there are no others."""
     values: dict[DataType, SearchStrategy[object]] = {
         BOOLEAN: st.booleans(),
         INT: st.integers(-(2**31), 2**31 - 1),
@@ -161,7 +160,7 @@ def literals(type_: DataType) -> SearchStrategy[Expression]:
 
 
 def decimals(type_: DataType) -> SearchStrategy[decimal.Decimal]:
-    """Decimals that show just as many digits as the type has."""
+    """Decimals with exactly as many digits as the type has."""
     precision, scale = type_.precision or 0, type_.scale or 0
     digits = st.integers(10 ** (precision - 1), 10**precision - 1)
     if precision == scale:
@@ -176,7 +175,7 @@ def decimals(type_: DataType) -> SearchStrategy[decimal.Decimal]:
 
 
 class Leaves:
-    """What expressions are made of beside constants: columns, or groups and aggregates."""
+    """The leaves of expressions that are not constants: columns, or groups and aggregates."""
 
     def __init__(self, expressions: Iterable[Expression]) -> None:
         self.by_type: dict[DataType, list[Expression]] = {}
@@ -184,11 +183,11 @@ class Leaves:
             self.by_type.setdefault(expression.type, []).append(expression)
 
     def of(self, draw: DrawFn, type_: DataType) -> Expression:
-        """A leaf of exactly this type: one that is there, a constant, or the cast of another one."""
+        """A leaf of exactly this type: an existing one, a constant, or the cast of another one."""
         there = self.by_type.get(type_, [])
         choice = draw(st.integers(0, 2))
-        if there and choice > 0:
-            return draw(st.sampled_from(there))
+        if leaves_of_type and choice > 0:
+            return draw(st.sampled_from(leaves_of_type))
         constant = draw(literals(type_))
         if constant.type == type_ and (choice == 0 or type_ in (VOID, INTERVAL)):
             return constant
@@ -213,7 +212,7 @@ def expression_of(draw: DrawFn, leaves: Leaves, type_: DataType, depth: int) -> 
 
 
 def any_expression(draw: DrawFn, leaves: Leaves, depth: int) -> Expression:
-    """An expression of any type; every function is as likely as any other."""
+    """An expression of any type. All functions are equally likely."""
     if draw(st.integers(0, 7)) == 0:
         return expression_of(draw, leaves, draw(st.sampled_from((*TYPES, VOID))), depth)
     name = draw(st.sampled_from(sorted(CALLS)))
@@ -239,7 +238,7 @@ def call(draw: DrawFn, leaves: Leaves, name: str, types: tuple[DataType, ...], d
 
 
 def _unchained(argument: Expression, chain: str) -> Expression:
-    """What stands in for a chain inside the same chain, which the binder would make one."""
+    """A replacement for a chain inside the same chain, which the binder would merge."""
     same = isinstance(argument, Call) and argument.function == chain
     return Call("coalesce", (argument,)) if same else argument
 
@@ -380,7 +379,7 @@ def logical_queries(draw: DrawFn) -> LogicalQuery:
 
 
 def _where(draw: DrawFn, inputs: tuple[Input, ...], columns: Leaves) -> tuple[Expression, ...]:
-    """A chain of equalities that connects the inputs, and anything else that is true or false."""
+    """A chain of equalities that connects the inputs, and other conditions."""
     keys = [Column(input_.alias, input_.source.schema.names[1], INT) for input_ in inputs]
     parts: list[Expression] = [Call("=", pair) for pair in itertools.pairwise(keys)]
     for _ in range(draw(st.integers(0, 3))):
@@ -390,7 +389,7 @@ def _where(draw: DrawFn, inputs: tuple[Input, ...], columns: Leaves) -> tuple[Ex
 
 
 def _groups(draw: DrawFn, columns: Leaves) -> tuple[Expression, ...]:
-    """Expressions over columns; a constant would also be found in the middle of other expressions."""
+    """Expressions over columns. A constant is no group here, because it would also match inside other expressions."""
     drawn = [any_expression(draw, columns, 2) for _ in range(draw(st.integers(0, 3)))]
     return tuple(dict.fromkeys(group for group in drawn if not isinstance(group, Literal)))
 

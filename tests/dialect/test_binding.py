@@ -1,6 +1,6 @@
-"""From text to logical query: what names mean, what WHERE says about the join, what is left out and assumed.
+"""From text to logical query: names, the join graph of WHERE, and defaults.
 
-The trees of whole queries are golden files under tests/golden/trees; `REGENERATE=1 pytest …` writes them anew.
+The trees of whole queries are golden files in tests/golden/trees. `REGENERATE=1 pytest …` writes them.
 """
 
 import os
@@ -140,7 +140,7 @@ def test_key_classes_are_transitive(session: Session) -> None:
 
 
 def test_key_classes_are_not_merged_across_types(session: Session) -> None:
-    """INT = INT and INT = BIGINT and BIGINT = DOUBLE: a chain through a lossy conversion is no equality."""
+    """INT = INT and INT = BIGINT and BIGINT = DOUBLE: a chain through a lossy conversion does not imply equality."""
     found = graph(session, "a.k = b.k AND b.k = c.l AND c.l = d.y", "abcd")
     assert [(texts(key.members), str(key.type)) for key in found.keys] == [
         (["a.k", "b.k"], "INT"),
@@ -215,7 +215,7 @@ def test_a_third_bound_stays_an_inequality(session: Session) -> None:
     assert [expression_text(part.right) for part in found.inequalities] == ["b.l"]
 
 
-def test_the_residual_looks_at_whole_combinations(session: Session) -> None:
+def test_the_residual_reads_whole_combinations(session: Session) -> None:
     found = graph(session, "a.k = b.k AND (a.x = b.x OR a.y > b.y) AND a.k <> b.x AND a.s LIKE b.s AND 1 < 2")
     assert texts(found.residual) == ["a.x = b.x OR a.y > b.y", "a.k <> b.x", "a.s LIKE b.s"]
 
@@ -370,7 +370,7 @@ def test_unqualified_names(session: Session) -> None:
     assert columns(query) == ["p.name", "COUNT(*)"]
 
 
-def test_an_unqualified_name_of_equated_columns_is_that_of_the_first_input(session: Session) -> None:
+def test_an_unqualified_name_of_equal_columns_means_the_column_of_the_first_input(session: Session) -> None:
     for where in ("a.k = b.k AND b.k = c.k", "c.k = b.k AND a.k = c.k", "(b.k = c.k AND (c.k = a.k))"):
         query = session.sql(f"SELECT k, COUNT(*) FROM a [1 HOUR], b [1 HOUR], c [1 HOUR] WHERE {where} GROUP BY k")
         assert columns(query.logical) == ["a.k", "COUNT(*)"]
@@ -389,7 +389,7 @@ def test_names_are_found_whatever_their_case(session: Session) -> None:
     assert texts(query.groups) == ["t.k"]
 
 
-def test_a_name_spelled_just_so_goes_before_others() -> None:
+def test_a_name_with_the_exact_spelling_has_precedence() -> None:
     session = Session()
     session.stream("s", "v INT, V STRING, ts TIMESTAMP", time="ts")
     assert columns(session.sql("SELECT v, s.V AS w FROM s [1 HOUR]").logical) == ["s.v", "s.V"]
@@ -422,7 +422,7 @@ def test_group_by_alias_position_and_expression(session: Session) -> None:
     assert texts(queries[0].groups) == ["UPPER(a.s)", "a.x + 1"]
 
 
-def test_in_group_by_a_column_goes_before_an_alias(session: Session) -> None:
+def test_in_group_by_a_column_has_precedence_over_an_alias(session: Session) -> None:
     query = session.sql("SELECT UPPER(s) AS x, COUNT(*) FROM a [1 HOUR] GROUP BY x, s").logical
     assert texts(query.groups) == ["a.x", "a.s"]
 
@@ -618,12 +618,12 @@ def test_casts_of_columns_stay_casts(session: Session) -> None:
     assert output.expression == Cast(Column("a", "s", STRING), decimal_type(5, 1))
 
 
-def test_clocks_that_cannot_be_compared_meet_by_window_id_alone() -> None:
+def test_clocks_that_cannot_be_compared_are_joined_by_window_id_only() -> None:
     session = Session()
     session.stream("a", "ts TIMESTAMP, k INT", time="ts")
     session.stream("b", "seq BIGINT, k INT", time="seq")
     text = "SELECT COUNT(*) AS n FROM a [TUMBLE 1 SECOND], b [TUMBLE 10 MICROSECOND] WHERE a.k = b.k"
-    with pytest.raises(QueryError, match="'a' and 'b' have clocks that cannot be compared"):
+    with pytest.raises(QueryError, match="the times of 'a' and 'b' cannot be compared"):
         session.sql(text)
     names = [(field.name, str(field.type)) for field in session.sql(f"{text} SYNC ON WINDOW ID").schema]
     assert names[:5] == [

@@ -1,14 +1,14 @@
-"""Every mistake has a text, and the text is read by people: golden files under tests/golden/errors.
+"""The messages for mistakes in queries, as golden files under tests/golden/errors.
 
 A golden file is a list of cases:
 
     == what is wrong
-    the query, as many lines as it takes
+    the query, in any number of lines
     --
-    exactly what `error.report()` says
+    exactly what `error.report()` returns
 
-To add a case, write its first three parts and run `REGENERATE=1 pytest tests/dialect/test_errors.py`; then read
-what the user will read. The streams that the queries may name are those of `session` below.
+To add a case, write its first three parts and run `REGENERATE=1 pytest tests/dialect/test_errors.py`. Then read the
+message as a user would. The streams that the queries may name are those of `session` below.
 """
 
 import os
@@ -41,14 +41,14 @@ class Case:
         return f"== {self.title}\n{query}--\n{self.report}\n"
 
     def rewrite(self, report: str) -> None:
-        """Puts another report into the golden file."""
+        """Replaces the report in the golden file."""
         head, cases = read_cases(GOLDEN / self.file)
         updated = [replace(case, report=report) if case.title == self.title else case for case in cases]
         (GOLDEN / self.file).write_text(head + "\n".join(map(str, updated)), encoding="utf-8")
 
 
 def read_cases(path: Path) -> tuple[str, list[Case]]:
-    """The words at the top of a golden file and its cases."""
+    """The comment at the top of a golden file, and its cases."""
     head, *sections = re.split(r"^== ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     cases = []
     for section in sections:
@@ -94,7 +94,7 @@ def test_titles_are_unique() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.file}: {case.title}")
 def test_the_report_is_for_people(session: Session, case: Case) -> None:
-    """No word of the machinery, lines that fit, carets below something, hints that are sentences."""
+    """Messages name no internals, lines fit, carets point at something, and hints are sentences."""
     report = report_of(session, case.query)
     message, *details = report.split("\n")
     assert message.startswith("QueryError: ") and not message.endswith(".")
@@ -110,7 +110,7 @@ def test_the_report_is_for_people(session: Session, case: Case) -> None:
 
 @given(st.data())
 def test_no_text_makes_anything_but_a_query_or_a_query_error(session: Session, data: st.DataObject) -> None:
-    """Queries with words lost, repeated and thrown in: each is bound, or refused with a place."""
+    """Queries with words removed, repeated or inserted are bound, or refused with a place."""
     words = re.findall(r"\w+|\s+|.", data.draw(st.sampled_from(CASES)).query)
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(words)))

@@ -1,4 +1,4 @@
-"""Canonical SQL is read back as the query it was printed from, whatever the query."""
+"""Canonical SQL is parsed to the query that it was printed from, for every query."""
 
 import itertools
 from decimal import Decimal
@@ -31,7 +31,7 @@ def read_back(query: LogicalQuery) -> LogicalQuery:
 
 
 def selecting(*expressions: Expression) -> LogicalQuery:
-    """A plain query over a stream that has a column of every type."""
+    """A plain join over a stream that has a column of every type."""
     outputs = tuple(Output(f"column_{i + 1}", expression) for i, expression in enumerate(expressions))
     return LogicalQuery((Input("s", EVERYTHING, Continuous(1)),), (), (), (), outputs, None, None, False, OnTime())
 
@@ -116,7 +116,7 @@ KEYWORDS = sorted(
 
 
 def test_every_word_of_the_tokenizer_can_name_anything() -> None:
-    """Streams, aliases, columns, partitions, outputs, options: canonical SQL quotes what has to be quoted."""
+    """Canonical SQL quotes the names of streams, aliases, columns, outputs and options where needed."""
     assert len(KEYWORDS) > 300
     for word in map(str.lower, KEYWORDS):
         for name in (word, word.upper()):
@@ -138,7 +138,7 @@ def test_words_that_are_not_reserved_need_no_quotes() -> None:
     assert "`" not in query.to_sql()
 
 
-def test_canonical_sql_is_its_own_canonical_sql() -> None:
+def test_canonical_sql_of_canonical_sql_is_the_same_text() -> None:
     session = Session()
     session.stream("A", "location STRING, ts TIMESTAMP, celsius DOUBLE", time="ts")
     query = session.sql("select LOCATION, count(1) from a [600 second slide 60 seconds] group by 1 having COUNT(*)>5;")

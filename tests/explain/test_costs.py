@@ -1,4 +1,4 @@
-"""What is said of the costs of a plan; `REGENERATE=1` writes the golden files, to be read as a user would."""
+"""The explanation of the costs of a plan. `REGENERATE=1` writes the golden files; read them as a user would."""
 
 import os
 import re
@@ -60,7 +60,7 @@ def test_every_golden_file_has_its_query() -> None:
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_every_stage_of_the_estimate_is_in_the_tree(session: jf.Session, name: str) -> None:
-    """And nothing else changes in it."""
+    """Costs are added to the tree; nothing else in it changes."""
     plan = decided(session.sql(QUERIES[name]).plan)
     tree = cost_text(plan).split("\n\n")[0]
     assert re.sub(" ‹.*?›", "", tree) == str(plan_tree(plan))
@@ -68,15 +68,15 @@ def test_every_stage_of_the_estimate_is_in_the_tree(session: jf.Session, name: s
     assert len(re.findall("‹.*?›", tree)) == len(stages)
 
 
-def test_without_a_decision_there_is_the_tree_alone(session: jf.Session) -> None:
+def test_without_a_decision_only_the_tree_is_shown(session: jf.Session) -> None:
     plan = replace(session.sql(QUERIES["alarms"]).plan, decision=None)
     assert cost_text(plan) == str(plan_tree(plan))
     assert "<svg" not in cost_page(plan, "SELECT 1")
 
 
-def test_few_of_many_plans_are_shown_and_the_chosen_one_among_them(plan: PlannedQuery) -> None:
+def test_few_of_many_plans_are_shown_and_the_chosen_plan_is_one_of_them(plan: PlannedQuery) -> None:
     many = decided(plan, others=15)
-    assert "  and 4 more, up to " in cost_text(many)
+    assert "  and 4 more, with up to " in cost_text(many)
     for chosen_at in (0, 5, 11, 12, 15):
         decision = decision_of(decided(plan, others=15, chosen_at=chosen_at))
         shown = shown_alternatives(decision)
@@ -91,13 +91,13 @@ def test_a_chosen_plan_that_is_no_alternative_is_shown(plan: PlannedQuery) -> No
     assert titles[:3] == ["aggregation sets by key", "forced", "PC, windows by hash"]
 
 
-def test_it_is_said_when_nothing_is_known(plan: PlannedQuery) -> None:
+def test_the_text_says_if_nothing_is_known_of_the_streams(plan: PlannedQuery) -> None:
     assert "Nothing is known" not in cost_text(plan)
-    assert "Nothing is known of the streams" in cost_text(decided(plan, streams=(StreamStatistics(),)))
+    assert "Nothing is known about the streams" in cost_text(decided(plan, streams=(StreamStatistics(),)))
 
 
 class Elements(HTMLParser):
-    """The texts by element, and that every element is closed in its turn."""
+    """The texts of a page with their elements. Checks that all elements are closed in order."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -134,14 +134,14 @@ def test_the_page_says_what_the_text_says(plan: PlannedQuery) -> None:
 
 
 def bars_of(svg: str) -> list[tuple[float, float]]:
-    """Where the parts of the bars begin, and how wide they are."""
+    """The beginning and the width of each part of the bars."""
     drawn = svg.partition('class="grid"')[2]
     found = re.findall(r'<rect class="\w+" x="([\d.]+)" y="\d+" width="([\d.]+)"', drawn)
     return [(float(left), float(width)) for left, width in found]
 
 
 def test_bars_have_the_lengths_of_their_stages(plan: PlannedQuery) -> None:
-    """One part begins where another ends. Bars that are too long are cut, and say so."""
+    """Each part begins where the previous one ends. Bars that are too long are cut, and marked as cut."""
     svg = alternatives_svg(decision_of(decided(plan, others=1)))
     longest, expected = estimate_of(plan, 2.5).cpu, []
     for times in (1.0, 2.5):
@@ -156,7 +156,7 @@ def test_bars_have_the_lengths_of_their_stages(plan: PlannedQuery) -> None:
     assert alternatives_svg(decision_of(decided(plan, others=3))).count('class="cut"') == 1
 
 
-def test_long_titles_are_cut_and_told_in_full(plan: PlannedQuery) -> None:
+def test_long_titles_are_cut_and_complete_in_the_tooltip(plan: PlannedQuery) -> None:
     title = "a plan & " + "its title " * 10
     decision = replace(
         decision_of(plan), alternatives=(alternative_of(plan, title),), chosen=alternative_of(plan, title)
@@ -190,25 +190,25 @@ def estimate(**cpu: float) -> Estimate:
     return Estimate(tuple(stages))
 
 
-def test_what_can_be_done_needs_no_warning() -> None:
+def test_a_plan_that_fits_the_machine_has_no_warning() -> None:
     assert decision_warnings(estimate(PACK=1, FOLD=3), 4, 8e9) == ()
 
 
 def test_a_stream_that_is_too_fast() -> None:
     (warning,) = decision_warnings(estimate(PACK=1.5, FOLD=3.5), 4, 8e9)
     assert warning == (
-        "the query cannot keep up with its streams: a second of them takes 5.0 s of CPU, 1.2 × what 4 cores give; 70 % "
-        "of it is FOLD: a larger slide, fewer groups or fewer keys make it less; else give it more cores"
+        "the query cannot keep up with its streams: one second of stream takes 5.0 s of CPU, 1.2 × what 4 cores give. "
+        "70 % of it is FOLD. A larger slide, fewer groups or fewer keys reduce it. Otherwise use more cores."
     )
     for kind in STAGES:
         (warning,) = decision_warnings(estimate(**{kind: 2.0, "FOLD" if kind == "PACK" else "PACK": 0.5}), 1, 1e10)
-        assert f"what 1 core gives; 80 % of it is {kind}: " in warning
+        assert f"what 1 core gives. 80 % of it is {kind}. " in warning
 
 
 def test_windows_that_are_too_large() -> None:
     fast, large = decision_warnings(estimate(PACK=2, FOLD=3), 4, 7e9)
     assert fast.startswith("the query cannot keep up")
     assert large == (
-        "the windows do not fit into memory: they take 8.0 GB and there are 7.0 GB; shorter windows, fewer keys and "
-        "groups or filters make it less"
+        "the windows do not fit into memory: they need 8.0 GB, and the machine has 7.0 GB. Shorter windows, filters, "
+        "fewer keys or fewer groups reduce it."
     )

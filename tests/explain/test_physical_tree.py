@@ -1,4 +1,4 @@
-"""Physical plans as trees; `REGENERATE=1` writes the golden files, to be read as a user would."""
+"""Physical plans as trees. `REGENERATE=1` writes the golden files; read them as a user would."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Pictures of windows, exact on their scale; `REGENERATE=1` writes the golden files, to be read as a user would."""
+"""Drawings of windows, exact on their scale. `REGENERATE=1` writes the golden files; read them as a user would."""
 
 import os
 from pathlib import Path
@@ -80,8 +80,8 @@ windows = st.builds(Sliding, st.integers(1, 12), st.integers(1, 9), st.none() | 
 
 
 @given(one=windows, two=windows)
-def test_windows_and_instants_stand_where_they_are(one: Sliding, two: Sliding) -> None:
-    """Columns are read back as times: every bar is the content of its window at a move, every point an instant."""
+def test_windows_and_instants_are_drawn_at_their_times(one: Sliding, two: Sliding) -> None:
+    """Reads columns back as times. Every bar is the content of its window at a move, and every point is an instant."""
     session = Session()
     for name in "ab":
         session.stream(name, "k INT, seq BIGINT", time="seq")
@@ -119,7 +119,9 @@ def test_windows_and_instants_stand_where_they_are(one: Sliding, two: Sliding) -
     grid=st.builds(Grid, st.integers(0, 10**6), st.integers(1, 10**12)),
     unit=st.sampled_from([None, "rows"]),
 )
-def test_columns_show_what_falls_into_them(origin: int, span: int, cell: int, grid: Grid, unit: str | None) -> None:
+def test_a_column_shows_the_instants_that_fall_into_it(
+    origin: int, span: int, cell: int, grid: Grid, unit: str | None
+) -> None:
     scale = Scale.fitting(origin, origin + span, cell, unit)
     line = scale.hits((grid,), "x")
     assert len(line) <= ROOM + 1

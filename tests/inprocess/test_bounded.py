@@ -127,21 +127,21 @@ def test_a_query_runs_by_row() -> None:
         (
             DataFrame(),
             None,
-            "'b' is registered as a DataFrame of Spark, and only Arrow tables run in process\n"
-            "Hint: register a pyarrow Table, or give run_in_process(data={'b': …}) one.",
+            "'b' is registered as a Spark DataFrame, but running in process needs an Arrow table\n"
+            "Hint: register a pyarrow Table, or pass one: run_in_process(data={'b': …}).",
         ),
         (
             "ts TIMESTAMP, k INT",
             None,
-            "'b' is registered by its schema alone, and only Arrow tables run in process\n"
-            "Hint: register a pyarrow Table, or give run_in_process(data={'b': …}) one.",
+            "'b' is registered as a schema without rows, but running in process needs an Arrow table\n"
+            "Hint: register a pyarrow Table, or pass one: run_in_process(data={'b': …}).",
         ),
         (
             readings((0, 1)),
             {"a": readings((0, 1))},
             "there is no data for stream 'b'\nHint: there is data for: a.",
         ),
-        (readings((0, 1)), {}, "there is no data for stream 'a'\nHint: there is none at all."),
+        (readings((0, 1)), {}, "there is no data for stream 'a'\nHint: no data was given at all."),
         (
             readings((0, 1)),
             {"a": readings((0, 1)), "b": DataFrame()},
@@ -158,5 +158,5 @@ def test_only_arrow_tables_run_in_process(source: Any, data: Any, message: str) 
 
 def test_a_step_has_a_row() -> None:
     query = session_of(a=readings((0, 1)), b=readings((0, 1))).sql(JOINED)
-    with pytest.raises(UsageError, match="rows_per_step is 0"):
+    with pytest.raises(UsageError, match="rows_per_step cannot be 0"):
         query.run_in_process(rows_per_step=0)

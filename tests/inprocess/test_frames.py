@@ -78,7 +78,10 @@ def test_arithmetic_on_the_way_into_an_aggregate_is_wider() -> None:
 @pytest.mark.parametrize(
     ("select", "type_"),
     [
-        ("SUM(a.m * a.m) AS s FROM a {}", r"a value on its way into an aggregate does not fit DECIMAL\(38, 0\)"),
+        (
+            "SUM(a.m * a.m) AS s FROM a {}",
+            r"the argument of an aggregate has a value that does not fit DECIMAL\(38, 0\)",
+        ),
         ("COUNT(*) AS s FROM a {} GROUP BY a.v * 4", f"{2**64} does not fit BIGINT"),
         ("COUNT(*) AS s FROM a {0}, b {0} WHERE a.v * 4 = b.v", f"{2**64} does not fit BIGINT"),
     ],
@@ -106,11 +109,12 @@ def test_columns_come_in_whatever_arrow_has_for_their_type() -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"ts": [1]}, "rows of stream 'a' come without its column 'v'\nHint: they have: ts."),
-        ({"v": [1]}, "rows of stream 'a' come without its column 'ts'\nHint: they have: v."),
+        ({"ts": [1]}, "the rows of stream 'a' lack its column 'v'\nHint: they have: ts."),
+        ({"v": [1]}, "the rows of stream 'a' lack its column 'ts'\nHint: they have: v."),
         (
             {"ts": [1], "v": ["x"]},
-            "column 'v' of stream 'a' comes as string, which is not always BIGINT\nHint: cast it first.",
+            "column 'v' of stream 'a' is string, and not all of its values convert to BIGINT\n"
+            "Hint: cast it to BIGINT before you give the rows.",
         ),
     ],
 )

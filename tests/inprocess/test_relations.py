@@ -223,13 +223,13 @@ def test_a_late_row_is_counted_once_however_often_it_matches(emit: str) -> None:
 
 def test_a_relation_comes_before_the_rows_that_need_it_and_once() -> None:
     text = "SELECT COUNT(*) AS n FROM s [UNBOUNDED], p WHERE s.k = p.k"
-    with pytest.raises(UsageError, match="there are no rows of relation 'p' yet"):
+    with pytest.raises(UsageError, match="relation 'p' has not been given yet"):
         feed(machine_for(text), {"s": READINGS})
     machine = machine_for(text)
     feed(machine, {"p": PEOPLE})
     feed(machine, {"s": READINGS, "p": []})
     assert machine.measures.rows == len(READINGS)
-    with pytest.raises(UsageError, match="relation 'p' is there already"):
+    with pytest.raises(UsageError, match="relation 'p' was given twice"):
         feed(machine, {"p": PEOPLE})
     with pytest.raises(UsageError, match="there is no data for relation 'p'"):
         run_in_process(machine.plan, tables_of(machine.plan, {"s": READINGS}))

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from joinfold.kernels import aggregation_table, products
 from joinfold.kernels.aggregation_set import AggregationSet
 from joinfold.kernels.aggregation_table import LONGEST, Aggregated, AggregationTable, laid_out
+from joinfold.kernels.totals import OF_ALL, OF_DELTA, OF_SLOT, Totals
 from joinfold.kernels.wrapping import LARGEST
 
 KEYS, GROUPS = 20, 8
-MODES = [products.OF_SLOT, products.OF_DELTA, products.OF_ALL]
+MODES = [OF_SLOT, OF_DELTA, OF_ALL]
 
 Entry = tuple[int, int, int, int]
 """key, group, rows, an integer"""
@@ -77,13 +78,13 @@ def test_a_table_is_where_places_are_in_use_and_grows_with_ids() -> None:
 def test_products_with_a_table_are_those_with_a_set(
     held: list[Entry], delta: list[Entry], sign: int, mode: int
 ) -> None:
-    if mode != products.OF_SLOT:
+    if mode != OF_SLOT:
         held = [(key, 0, *payload) for key, _, *payload in held]  # of the two only the delta has groups
-    table, slabs = AggregationTable(2, KEYS - 2, GROUPS if mode == products.OF_SLOT else 1), AggregationSet(2, 0)
+    table, slabs = AggregationTable(2, KEYS - 2, GROUPS if mode == OF_SLOT else 1), AggregationSet(2, 0)
     for aggregated in (table, slabs):
         aggregated.update(*arrays([entry for entry in held if entry[0] < KEYS - 2]), 1)
     wanted = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
-    ours, theirs = products.Totals(4, 0), products.Totals(4, 0)
+    ours, theirs = Totals(4, 0), Totals(4, 0)
     kid, gid, ints, nothing = arrays(delta)
     aggregation_table.add_products(kid, gid, ints, sign, table, mode, wanted, ours)
     products.add_products(kid, gid, ints, nothing, sign, slabs, mode, None, wanted, np.zeros((0, 4), np.int64), theirs)

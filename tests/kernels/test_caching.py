@@ -36,6 +36,44 @@ from joinfold.kernels.caching import folder
 print(joinfold.kernels.caller.asked(), sum(joinfold.kernels.caller.asked.stats.cache_hits.values()), folder())
 """
 
+GROUPED_CALLEE = """from collections.abc import Callable
+from typing import NamedTuple
+
+from joinfold.kernels.compiling import Arrays, Integers, part
+
+
+class Pair(NamedTuple):
+    left: Integers
+    right: Integers
+
+
+@part
+def first(pair: Pair) -> int:
+    return pair.left[0]
+
+
+@part
+def answer(arrays: Arrays, which: Callable[[Pair], int]) -> int:
+    return which(Pair(*arrays))
+"""
+GROUPED_CALLER = """import numpy as np
+
+from joinfold.kernels.callee import answer, first
+from joinfold.kernels.compiling import Arrays, kernel
+
+
+@kernel
+def grouped(arrays: Arrays) -> int:
+    return answer(arrays, first)
+
+
+def asked() -> int:
+    return grouped((np.full(1, 41), np.zeros(1, np.int64)))
+
+
+asked.stats = grouped.stats
+"""
+
 
 class Copy:
     """joinfold with kernels that may be edited, and a cache directory that is empty at first."""
@@ -82,6 +120,13 @@ def test_an_edited_callee_is_noticed(copy: Copy) -> None:
     assert (answer, was_there) == (42, False), "stale machine code"
     assert second != first and not first.exists(), "machine code of earlier sources is removed"
     assert copy.ask() == (42, True, second)
+
+
+def test_kernels_of_tuples_and_of_functions_are_kept_too(copy: Copy) -> None:
+    """numba refuses to keep a kernel that passes a function on, unless that call is inlined as in a ``part``."""
+    (copy.kernels / "callee.py").write_text(GROUPED_CALLEE)
+    (copy.kernels / "caller.py").write_text(GROUPED_CALLER)
+    assert [copy.ask()[:2] for _ in range(2)] == [(41, False), (41, True)]
 
 
 def test_machine_code_is_kept_beside_the_kernels(copy: Copy) -> None:

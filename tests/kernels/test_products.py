@@ -8,23 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joinfold.kernels import products
 from joinfold.kernels.aggregation_set import AggregationSet
 from joinfold.kernels.identity import IdTable
-from joinfold.kernels.products import Totals, add_products
+from joinfold.kernels.products import add_products
+from joinfold.kernels.totals import OF_ALL, OF_DELTA, OF_DELTA_AND_SLOT, OF_SLOT, OF_SLOT_AND_DELTA, PAIRED, Totals
 
 from .test_aggregation_set import WORD, arrays, entries, random_entries, wrap
 
 MODES = {
-    products.OF_DELTA: lambda delta, slot: delta,
-    products.OF_SLOT: lambda delta, slot: slot,
-    products.OF_DELTA_AND_SLOT: lambda delta, slot: (delta, slot),
-    products.OF_SLOT_AND_DELTA: lambda delta, slot: (slot, delta),
-    products.OF_ALL: lambda delta, slot: 0,
+    OF_DELTA: lambda delta, slot: delta,
+    OF_SLOT: lambda delta, slot: slot,
+    OF_DELTA_AND_SLOT: lambda delta, slot: (delta, slot),
+    OF_SLOT_AND_DELTA: lambda delta, slot: (slot, delta),
+    OF_ALL: lambda delta, slot: 0,
 }
 INT_PRODUCTS = [(0, 0), (1, 0), (0, 1), (1, 1), (1, 0)]
 DD_PRODUCTS = [(1, 0, 0, 0), (0, 0, 1, 0), (0, 0, 0, 0), (1, 1, 1, 1)]
-PAIRED = (products.OF_DELTA_AND_SLOT, products.OF_SLOT_AND_DELTA)
 
 Groups = dict[object, tuple[list[int], list[Fraction]]]
 
@@ -150,7 +149,7 @@ def test_a_group_that_empties_is_exactly_empty() -> None:
     one, zero = np.ones((1, 1), np.int64), np.zeros(1, np.int32)
     for value, sign in ((0.1, 1), (1e-40, -1)):
         add_products(
-            zero, zero, one, np.array([[value, 0.0]]), sign, aggregated, products.OF_DELTA, None,
+            zero, zero, one, np.array([[value, 0.0]]), sign, aggregated, OF_DELTA, None,
             np.array([[0, 0]]), np.array([[0, 0, 0, 0]]), totals,
         )  # fmt: skip
     assert totals.dds[0, 0] == 0.1
@@ -158,37 +157,7 @@ def test_a_group_that_empties_is_exactly_empty() -> None:
     assert totals.dds.tolist() == [[0.0, 0.0]]
 
 
-def test_cancellation_leaves_the_small_term() -> None:
-    aggregated, totals = filled([(0, 0, 1, 0, 1)]), Totals(1, 1)
-    one, zero = np.ones((1, 1), np.int64), np.zeros(1, np.int32)
-    for value, sign in ((1e16, 1), (1.0, 1), (1e16, -1)):
-        add_products(
-            zero, zero, one, np.array([[value, 0.0]]), sign, aggregated, products.OF_SLOT, None,
-            np.array([[0, 0]]), np.array([[0, 0, 1, 0]]), totals,
-        )  # fmt: skip
-    assert totals.dds.tolist() == [[1.0, 0.0]]
-
-
 def test_keys_that_the_other_input_never_had_meet_nothing() -> None:
     totals = Totals(1, 0, groups=1)
-    add([(5, 0, 1, 1, 1), (10**6, 0, 1, 1, 1)], 1, filled([(2, 0, 1, 1, 1)]), products.OF_ALL, totals, None)
+    add([(5, 0, 1, 1, 1), (10**6, 0, 1, 1, 1)], 1, filled([(2, 0, 1, 1, 1)]), OF_ALL, totals, None)
     assert totals.ints.tolist() == [[0]] and not totals.touched.any()
-
-
-def test_wear_follows_products_and_is_gone_with_the_group() -> None:
-    """Weight is Σ|x·y|; turnover grows with every step, those of the slots included."""
-    aggregated = AggregationSet(1, 1)
-    key, one = np.zeros(1, np.int32), np.ones((1, 1), np.int64)
-    for value in (2.0, -3.0):
-        aggregated.update(key, key, one, np.array([[value, 0.0]]), 1)
-    totals = Totals(1, 1)
-    arguments = (aggregated, products.OF_ALL, None, np.array([[0, 0]]), np.array([[0, 0, 0, 0]]), totals)
-    add_products(key, key, one, np.array([[-10.0, 0.0]]), 1, *arguments)
-    weight, turnover = totals.wear[0].tolist()
-    assert totals.dds[0].tolist() == [10.0, 0.0] and weight == 10.0 * (2.0 + 3.0)
-    assert turnover >= weight + 10.0 * (2.0 + 5.0)
-    assert totals.largest.tolist() == [10.0]
-    add_products(key, key, one, np.array([[-10.0, 0.0]]), -1, *arguments)
-    assert totals.wear[0, 0] == 0.0 and totals.wear[0, 1] > turnover
-    totals.take_touched()
-    assert not totals.wear.any()

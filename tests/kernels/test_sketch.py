@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from joinfold.kernels.grouping import FACTOR_1, FACTOR_2, SEED
+from joinfold.kernels.hashing import FACTOR_1, FACTOR_2, SEED
 from joinfold.kernels.sketch import BINS, REGISTERS, disorder, distinct, factors_of, sketched
 
 WORD = 2**64

@@ -31,8 +31,8 @@ some_weights = st.builds(
 )
 
 
-def names(reigns: tuple[kang.Reign, ...]) -> list[str]:
-    return [reign.combination.name for reign in reigns]
+def names(ranges: tuple[kang.WinningRange, ...]) -> list[str]:
+    return [range_.combination.name for range_ in ranges]
 
 
 @pytest.mark.parametrize(("load", "row"), list(zip(LOADS, ROWS, strict=True)))
@@ -89,39 +89,45 @@ def test_crossovers_as_printed() -> None:
 
 
 def test_winners_as_one_stream_grows_faster_than_the_other() -> None:
-    reigns = kang.reigns(5000, 5000, kang.COMPARED_BY_KANG)
-    assert names(reigns) == ["TN", "TH", "HH", "HT", "NT"]
-    assert [f"{reign.to_share:.1%}" for reign in reigns] == ["0.1%", "21.6%", "78.4%", "99.9%", "100.0%"]
-    assert names(kang.reigns(5000, 5000)) == ["BN", "BH", "HH", "HB", "NB"]
-    assert names(kang.reigns(5000, 5000, kang.FOR_INEQUALITY)) == ["BN", "BB", "NB"]
+    ranges = kang.winning_ranges(5000, 5000, kang.COMPARED_BY_KANG)
+    assert names(ranges) == ["TN", "TH", "HH", "HT", "NT"]
+    assert [f"{range_.to_share:.1%}" for range_ in ranges] == ["0.1%", "21.6%", "78.4%", "99.9%", "100.0%"]
+    assert names(kang.winning_ranges(5000, 5000)) == ["BN", "BH", "HH", "HB", "NB"]
+    assert names(kang.winning_ranges(5000, 5000, kang.FOR_INEQUALITY)) == ["BN", "BB", "NB"]
 
 
 def test_small_buckets_leave_no_room_for_trees() -> None:
-    assert names(kang.reigns(5000, 5000, kang.COMPARED_BY_KANG, KangWeights(bucket_rows=2))) == ["HN", "HH", "NH"]
+    assert names(kang.winning_ranges(5000, 5000, kang.COMPARED_BY_KANG, KangWeights(bucket_rows=2))) == [
+        "HN",
+        "HH",
+        "NH",
+    ]
 
 
 def test_each_crossover_depends_on_one_window() -> None:
     """A larger A and a smaller B: the paper says that all four move right; by its formulas those of T-trees do not."""
-    equal = kang.reigns(5000, 5000, kang.COMPARED_BY_KANG)
-    unlike = kang.reigns(9000, 1000, kang.COMPARED_BY_KANG)
+    equal = kang.winning_ranges(5000, 5000, kang.COMPARED_BY_KANG)
+    unlike = kang.winning_ranges(9000, 1000, kang.COMPARED_BY_KANG)
     assert names(unlike) == names(equal)
     moves = [after.to_share - before.to_share for before, after in zip(equal[:-1], unlike[:-1], strict=True)]
     assert [move > 0 for move in moves] == [True, False, False, True]
 
 
 @given(whole, whole, some_weights, st.floats(0.001, 0.999))
-def test_reigns_cover_all_shares_with_their_winners(a: int, b: int, weights: KangWeights, share: float) -> None:
-    reigns = kang.reigns(a, b, weights=weights)
-    assert (reigns[0].from_share, reigns[-1].to_share) == (0, 1)
-    reign = next(reign for reign in reigns if share <= reign.to_share)
+def test_winning_ranges_cover_all_shares_with_their_winners(a: int, b: int, weights: KangWeights, share: float) -> None:
+    ranges = kang.winning_ranges(a, b, weights=weights)
+    assert (ranges[0].from_share, ranges[-1].to_share) == (0, 1)
+    range_ = next(range_ for range_ in ranges if share <= range_.to_share)
     load = Workload(a, b, share, 1 - share)
     best = kang.best_combination(load, weights=weights)
-    assert kang.join_cost(reign.combination, load, weights) == pytest.approx(kang.join_cost(best, load, weights))
+    assert kang.join_cost(range_.combination, load, weights) == pytest.approx(kang.join_cost(best, load, weights))
 
 
 @pytest.mark.parametrize(("first", "second"), [("TN", "TH"), ("TH", "HH"), ("HH", "HT"), ("HT", "NT")])
 def test_the_solver_finds_what_the_closed_forms_give(first: str, second: str) -> None:
-    closed = {reign.combination.name: reign.to_share for reign in kang.reigns(4000, 6000, kang.COMPARED_BY_KANG)}
+    closed = {
+        range_.combination.name: range_.to_share for range_ in kang.winning_ranges(4000, 6000, kang.COMPARED_BY_KANG)
+    }
     found = kang.crossover_share(
         Combination.of(first), Combination.of(second), lambda share: Workload(4000, 6000, share, 1 - share)
     )
@@ -199,7 +205,7 @@ def test_a_floor_never_exceeds_what_is_asked_for() -> None:
 
 
 def test_floors_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(UsageError, match="60 and 50 rows per second, but there are 100 for both"):
+    with pytest.raises(UsageError, match="60 and 50 rows per second, but there are only 100 for both"):
         kang.allocate_rates(FIGURE_5, 100, Floors(60, 50))
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from joinfold.literature import wang
 from joinfold.literature.wang import ManyStreams, Method, WangWeights, Workload
 
-METHOD_NAMES: tuple[Method, ...] = get_args(Method)
+METHODS: tuple[Method, ...] = get_args(Method)
 LOAD = Workload(rows_a=60, rows_b=100, selectivity=0.05, buckets=20, expired_a=2, expired_b=3)
 ROW_BYTES = 18
 
@@ -19,11 +19,11 @@ loads = st.builds(Workload, counts, counts, st.floats(0, 1), st.integers(1, 1000
 
 
 def times(load: Workload) -> dict[str, float]:
-    return {method: wang.time_per_arrival(method, load) for method in METHOD_NAMES}
+    return {method: wang.time_per_arrival(method, load) for method in METHODS}
 
 
 def spaces(load: Workload) -> dict[str, float]:
-    return {method: wang.space_bytes(method, load) for method in METHOD_NAMES}
+    return {method: wang.space_bytes(method, load) for method in METHODS}
 
 
 def falls(values: list[float]) -> bool:
@@ -81,7 +81,7 @@ FIGURE_6 = [steady(100, seconds, 0.01) for seconds in range(10, 101, 10)]
 def test_larger_windows(figure: list[Workload]) -> None:
     measured = [times(load) for load in figure]
     assert all(time["ic"] < time["tc"] < time["pc"] for time in measured)
-    growth = {method: measured[-1][method] - measured[0][method] for method in METHOD_NAMES}
+    growth = {method: measured[-1][method] - measured[0][method] for method in METHODS}
     assert 0 < growth["ic"] < growth["tc"] < growth["pc"]
     steps = [after["pc"] - before["pc"] for before, after in pairwise(measured)]
     assert rises(steps)  # PC bends upwards, the others are straight

@@ -1,4 +1,4 @@
-"""The rooms in alarm, from changes."""
+"""The rooms in alarm, kept up to date from changes."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""What a running query tells a person."""
+"""The lines about a running query."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ from joinfold.runtime.handle import Progress, StreamProgress
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 A = StreamProgress("a", 1000, 500.0, "2025-01-01 00:00:20", 1)
 B = StreamProgress("b", 3000, 1500.0, "2025-01-01 00:00:09", 0)
-STEP = Progress(4, (A, B), "2025-01-01 00:00:09", 1, 12, 40, 2048, "'b' has come no further than 2025", NOON)
+STEP = Progress(4, (A, B), "2025-01-01 00:00:09", 1, 12, 40, 2048, "'b' has only reached 2025", NOON)
 
 
 def test_micro_batches_are_counted_once() -> None:
@@ -36,20 +36,23 @@ def test_lines() -> None:
     )
 
 
-def test_what_was_measured_is_one_line() -> None:
+def test_measured_statistics_are_one_line() -> None:
     tally = Tally()
     assert figures_line(tally) is None
     tally.add([STEP])
     assert figures_line(tally) is None
     known = replace(A, rate=1500.4, passes=0.25, keys=50.9, groups=1.004, skew=1.0, disorder=0.0)
     tally.add([replace(STEP, batch=5, streams=(known, B))])
-    assert figures_line(tally) == "measured of a: 1,500 rows/s of its time, 51 keys, 1 group, 25% pass"
+    assert (
+        figures_line(tally)
+        == "measured in a: 1,500 rows/s of event time, 51 keys, 1 group, 25% of rows pass the filters"
+    )
 
 
 def test_silence_is_explained_after_a_while() -> None:
     assert silence_line(STEP, NOON + timedelta(seconds=1)) is None
     assert silence_line(STEP, NOON + timedelta(seconds=75)) == (
-        "no answer for 75 s, since 12:00:00 UTC: 'b' has come no further than 2025"
+        "no answer for 75 s, since 12:00:00 UTC: 'b' has only reached 2025"
     )
 
 

@@ -1,4 +1,4 @@
-"""Answers as text."""
+"""Answers printed as text."""
 
 import json
 from datetime import UTC, datetime

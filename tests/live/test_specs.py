@@ -1,4 +1,4 @@
-"""Streams and tables in a line of text."""
+"""Streams and tables as texts on the command line."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def test_every_kind_of_stream(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "format_"), [("x.parquet", "parquet"), ("x.csv", "csv"), ("x.csv.gz", "csv"), ("x.jsonl", "json")]
 )
-def test_the_ending_tells_the_format(tmp_path: Path, name: str, format_: str) -> None:
+def test_the_file_extension_determines_the_format(tmp_path: Path, name: str, format_: str) -> None:
     (tmp_path / "_metadata.txt").touch()
     (tmp_path / ".part.csv.tmp").touch()
     (tmp_path / name).touch()
@@ -55,7 +55,7 @@ def test_timestamps_as_spark_writes_them_are_instants(tmp_path: Path) -> None:
     assert str(parquet_schema(str(tmp_path / "old.parquet"))) == "ts TIMESTAMP_NTZ, local TIMESTAMP_NTZ"
 
 
-def test_the_time_of_a_stream_is_found() -> None:
+def test_the_time_column_of_a_stream_is_found() -> None:
     assert default_time(schema_of("ts TIMESTAMP, at TIMESTAMP")) == "ts"
     assert default_time(schema_of("x INT, at TIMESTAMP")) == "at"
     assert default_time(schema_of("x TIMESTAMP, at TIMESTAMP")) is None
@@ -67,18 +67,18 @@ def test_the_time_of_a_stream_is_found() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("rate:many", "'many' is not a number: rows per second"),
-        ("rate:0", "'0' is not a number: rows per second"),
-        ("socket:9999", "'socket:9999' of stream 'a' names no server"),
-        ("socket:localhost:http", "'http' is not a number: the port"),
+        ("rate:many", "the number of rows per second must be a positive whole number, not 'many'"),
+        ("rate:0", "the number of rows per second must be a positive whole number, not '0'"),
+        ("socket:9999", "stream 'a': 'socket:9999' names no server"),
+        ("socket:localhost:http", "the port must be a positive whole number, not 'http'"),
         ("nowhere", "there is no folder 'nowhere'"),
         ("json:nowhere", "there is no folder 'nowhere'"),
-        ("csv:{folder}", "CSV files do not tell the types of their columns"),
-        ("{empty}", "no file in '{empty}' tells its format by its ending"),
-        ("parquet:{empty}", "the folder '{empty}' has no file to take its columns from"),
+        ("csv:{folder}", "CSV files do not contain the types of their columns"),
+        ("{empty}", "no file in '{empty}' has an ending that shows its format"),
+        ("parquet:{empty}", "the folder '{empty}' has no file to read the columns from"),
     ],
 )
-def test_what_is_no_stream(folder: Path, text: str, message: str) -> None:
+def test_texts_that_are_not_a_stream(folder: Path, text: str, message: str) -> None:
     empty = folder / "empty"
     empty.mkdir()
     with pytest.raises(UsageError) as caught:
@@ -87,11 +87,11 @@ def test_what_is_no_stream(folder: Path, text: str, message: str) -> None:
 
 
 def test_a_rate_has_its_own_columns() -> None:
-    with pytest.raises(UsageError, match="the columns of 'a' are timestamp TIMESTAMP, value BIGINT"):
+    with pytest.raises(UsageError, match="a rate stream always has the columns timestamp TIMESTAMP, value BIGINT"):
         named_stream("a", "rate:5", SCHEMA)
 
 
-def test_tables_are_files_or_folders_of_them(folder: Path) -> None:
+def test_tables_are_files_or_folders(folder: Path) -> None:
     file = folder / "rooms.csv"
     file.write_text("location\nattic\n")
     assert named_table("r", str(file), SCHEMA) == FileTable("csv", str(file), SCHEMA)
@@ -110,11 +110,11 @@ def test_tables_are_files_or_folders_of_them(folder: Path) -> None:
         ("nowhere", "table 'r': there is no file or folder 'nowhere'"),
         ("csv:nowhere", "table 'r': there is no file or folder 'nowhere'"),
         ("rate:100", "table 'r': there is no file or folder 'rate:100'"),
-        ("csv:{folder}", "table 'r': CSV files do not tell the types of their columns"),
-        ("{empty}", "table 'r': no file in '{empty}' tells its format by its ending"),
+        ("csv:{folder}", "table 'r': CSV files do not contain the types of their columns"),
+        ("{empty}", "table 'r': no file in '{empty}' has an ending that shows its format"),
     ],
 )
-def test_what_is_no_table(folder: Path, text: str, message: str) -> None:
+def test_texts_that_are_not_a_table(folder: Path, text: str, message: str) -> None:
     empty = folder / "empty"
     empty.mkdir()
     with pytest.raises(UsageError) as caught:

@@ -128,7 +128,7 @@ def test_giants_leave_nothing_behind_whatever_the_plan(giant: float, aggregate: 
 
 
 def test_a_giant_that_never_met_a_partner_leaves_nothing_behind() -> None:
-    """Its key's sum was large, no group's was: the wear of what is summed by key counts too."""
+    """Its key's sum was large, no group's was: the drift of what is summed by key counts too."""
     left = rows([1e40, 1e20 / 3, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6], k=1)  # of 1e40 + 1e20/3 nothing is left for 0.1
     check(joined("SUM(a.v) AS s"), DOUBLES, {"a": left, "b": rows([1.0, 1.0], k=1, start=6)}, tolerance=1e-12)
 

@@ -1,4 +1,4 @@
-"""Views of a chain where they are delicate: made anew half-way, worn, without labels, with NULLs for keys."""
+"""Views of a chain where they are delicate: rebuilt half-way, drifted, without labels, with NULLs for keys."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ MIDDLE = 1  # a view that reads a view
 
 @pytest.mark.parametrize("changes", ["", " CHANGES"])
 @pytest.mark.parametrize("select", ["SUM(c.d) AS s", "SUM(a.d) AS s, COUNT(*) AS n", "AVG(c.d) AS m, MAX(a.v) AS x"])
-def test_sums_that_wear_in_the_middle_are_made_anew(select: str, changes: str, rebuilt: list[int]) -> None:
+def test_sums_that_drift_in_the_middle_are_rebuilt(select: str, changes: str, rebuilt: list[int]) -> None:
     """A value of 1e28 comes and goes: what is left beside it would be wrong in the third digit."""
     batches: list[Data] = []
     for batch in range(8):

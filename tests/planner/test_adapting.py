@@ -186,8 +186,8 @@ def test_two_plans_that_are_close_do_not_take_turns(monkeypatch: pytest.MonkeyPa
 def test_a_change_says_from_what_to_what_and_why() -> None:
     (change,) = after(micro_batches(FEW_MATCHES)).changes
     assert change.before == "IC over sums of ranges" and change.after.startswith(("TC; early none; ", "PC; early none"))
-    share, _, measured = change.reason.partition(", by ")
-    assert share.startswith("estimated at ") and share.endswith("% of its CPU")
+    share, _, measured = change.reason.partition("; measured: ")
+    assert share.startswith("estimated to take ") and share.endswith("% of its CPU")
     assert measured.startswith("a 1") and "rows/s, 2 keys, " in measured and "; b 1" in measured
     assert measured.endswith(" of the pairs join")
     assert str(Change("x", "y", "because")) == "x → y: because"

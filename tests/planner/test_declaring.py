@@ -130,13 +130,13 @@ def test_adapt_is_a_switch() -> None:
 @pytest.mark.parametrize(
     ("said", "report"),
     [
-        ({"rate": 0}, "the rate of stream 'a' cannot be 0\nHint: give the rows for a second of its time: a number ab"),
+        ({"rate": 0}, "the rate of stream 'a' cannot be 0\nHint: give the rows per second of event time, a number ab"),
         ({"rate": -1.5}, "the rate of stream 'a' cannot be -1.5\nHint: give the rows"),
         ({"rate": float("nan")}, "the rate of stream 'a' cannot be nan"),
         ({"rate": float("inf")}, "the rate of stream 'a' cannot be inf"),
         ({"rate": True}, "the rate of stream 'a' cannot be True"),
         ({"rate": "fast"}, "the rate of stream 'a' cannot be 'fast'"),
-        ({"keys": 0.5}, "the keys of stream 'a' cannot be 0.5\nHint: give how many there are: a number from 1 on."),
+        ({"keys": 0.5}, "the keys of stream 'a' cannot be 0.5\nHint: give how many there are, at least 1."),
         ({"keys": "many"}, "the keys of stream 'a' cannot be 'many'"),
         ({"keys": {"k": 0}}, "the different values of 'k' in stream 'a' cannot be 0"),
         ({"keys": {"tss": 5}}, "stream 'a' has no column 'tss'\nHint: did you mean 'ts'? It has: k, h, g, v, ts."),
@@ -152,14 +152,14 @@ def test_mistakes_where_a_stream_is_registered(said: dict[str, Any], report: str
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("rate = 5", "option 'rate' is a text, not 5"),
-        ("rate = 'a'", "'a' names no input and number"),
-        ("rate = 'a fast'", "'a fast' names no input and number"),
+        ("rate = 5", "option 'rate' must be a string, not 5"),
+        ("rate = 'a'", "'a' is not an input and a number"),
+        ("rate = 'a fast'", "'a fast' is not an input and a number"),
         ("rate = 'a 5, a 6'", "input 'a' is given two numbers by rate"),
         ("rate = 'a -5'", "the rate of 'a' cannot be -5.0"),
         ("keys = 'a 0.1'", "the keys of 'a' cannot be 0.1"),
-        ("groups = 'x 5'", "the plan speaks of an input 'x'"),
-        ("keys = 't 5'", "the plan speaks of 't', which is a relation"),
+        ("groups = 'x 5'", "the plan names an unknown input 'x'"),
+        ("keys = 't 5'", "the plan names 't', which is a relation"),
         ("adapt = perhaps", "adapt cannot be 'perhaps'"),
     ],
 )

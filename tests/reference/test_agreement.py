@@ -1,4 +1,4 @@
-"""Two definitions, written apart, must agree on whatever hypothesis thinks of."""
+"""The two independent references agree on random queries and rows."""
 
 import pytest
 from hypothesis import given, settings

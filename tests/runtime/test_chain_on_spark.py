@@ -201,7 +201,7 @@ def check_progress(handle: Handle, batch: Data, late: dict[str, int]) -> None:
 
 REFUSED = """\
 UsageError: the checkpoint '{directory}' was made by {was}, not by {now}
-Hint: plan it as it was, or start in a new directory."""
+Hint: force the same plan as before, or use a new directory."""
 
 
 @pytest.mark.parametrize(

@@ -75,18 +75,18 @@ def test_a_silent_stream_is_named_and_since_when(reports: Reports, handle: Handl
     progress = handle.progress()
     assert progress is not None
     assert [(s.alias, s.rows, s.rows_per_second) for s in progress.streams] == [("a", 500, 250.0), ("b", 0, 0.0)]
-    assert (progress.waiting_for, progress.silent_since) == ("'b' has had no row yet", NOON)
+    assert (progress.waiting_for, progress.silent_since) == ("'b' has had no rows yet", NOON)
     seen = 100 * SECOND_US
     reports.report(1, 10, instants=1, watermark=seen, **side(0, 5, 500 * SECOND_US), **side(1, 7, seen, late=2))
     progress = handle.progress()
     assert progress is not None
-    assert progress.waiting_for == "'b' has come no further than 1970-01-01 00:01:40"
+    assert progress.waiting_for == "'b' has only reached 1970-01-01 00:01:40"
     assert progress.silent_since == NOON + timedelta(seconds=12)
     assert (progress.watermark, progress.streams[1].late_rows) == ("1970-01-01 00:01:40", 2)
     reports.report(2, 20, instants=0, watermark=seen, **side(0, 5, 101 * SECOND_US), **side(1, 7, 300 * SECOND_US))
     progress = handle.progress()
     assert progress is not None
-    assert progress.waiting_for == "'a' has come no further than 1970-01-01 00:01:36, its delay taken off"
+    assert progress.waiting_for == "'a' has only reached 1970-01-01 00:01:36, with its delay subtracted"
     assert progress.silent_since == NOON + timedelta(seconds=12)
 
 

@@ -153,6 +153,6 @@ def test_a_manifest_is_whole_or_not_there(spark: Any, tmp_path: Path) -> None:
         agree(spark, directory, query, 2, explicit=True)
     manifest.unlink()
     (Path(directory) / "offsets").mkdir()
-    with pytest.raises(jf.UsageError, match="is not joinfold's"):
+    with pytest.raises(jf.UsageError, match="was not made by joinfold"):
         agree(spark, directory, query, 2, explicit=True)
     assert not manifest.exists()

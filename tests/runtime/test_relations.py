@@ -113,7 +113,7 @@ def test_a_stream_is_not_a_relation(spark: Any) -> None:
     session.stream("s", to_arrow(DATA["s"], read_schema(STREAM)), time="ts")
     session.table("r", spark.readStream.format("rate").load())
     query = session.sql("SELECT COUNT(*) AS n FROM s [UNBOUNDED], r WHERE s.k = r.value EMIT ON TRIGGER")
-    with pytest.raises(jf.UsageError, match="'r' is a stream, and was registered as a relation"):
+    with pytest.raises(jf.UsageError, match="'r' is a stream, but was registered as a relation"):
         query.collect()
 
 

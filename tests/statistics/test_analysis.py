@@ -82,7 +82,7 @@ def test_what_is_measured() -> None:
     facts = measured(found)
     assert facts["memory"] == run.measures.most_bytes_held > 0
     assert 0 < facts["CPU of PACK"] < 1 and 0 < facts["CPU of FOLD"] < 1
-    assert facts["a: rows for a second, assumed"] == pytest.approx(1_000, rel=0.01)
+    assert facts["a: rows per second, assumed"] == pytest.approx(1_000, rel=0.01)
     assert (facts["a: rows that pass"], facts["b: rows that pass"], facts["a: keys in a window"]) == (0.5, 1.0, 5)
 
 
@@ -97,7 +97,7 @@ def test_texts_and_numbers() -> None:
     shown = Analysis(1234, 60.0, costs, streams, ("only some rows were read",))
     assert str(shown) == (
         "Note: only some rows were read\n\n"
-        "Costs for a second of stream: 1,234 rows of 60 s of stream, in one process without Spark\n"
+        "Costs per second of stream: 1,234 rows of 60 s of stream, in one process without Spark\n"
         "               estimated  measured   ratio\n"
         "  CPU of FOLD     0.50 s    0.25 s  0.50 ×\n"
         "  memory         0 bytes    1.0 MB       –\n\n"
@@ -180,8 +180,8 @@ def test_streams_are_cut_at_one_time(monkeypatch: pytest.MonkeyPatch) -> None:
     found = analyzed(JOINED, session)
     assert found.rows == 1_000 + 100
     assert found.notes == (
-        "only rows before the one that is number 1,001 of stream 'a' were read",
-        "the rows span 1.0 s and a window holds 1.0 s, so for much of the time it was not full",
+        "only rows before row 1,001 of stream 'a' were read",
+        "the rows span 1.0 s and a window holds 1.0 s, so it was not full for much of the time",
     )
 
 
@@ -205,7 +205,7 @@ def test_rows_without_a_span() -> None:
     session = jf.Session()
     for name in ("a", "b"):
         session.stream(name, stream_of(1), time="ts")
-    with pytest.raises(UsageError, match="span no time"):
+    with pytest.raises(UsageError, match="all rows have the same event time"):
         analyzed(JOINED, session)
     with pytest.raises(UsageError, match="there is no data for stream 'b'"):
         analyze(session.sql(JOINED).plan, {"a": stream_of(5)}, EXPECTED, unknown(2))

@@ -1,4 +1,4 @@
-"""Rooms are calm without a fire, and a fire is one that the alarm query sees come and go."""
+"""Rooms have normal readings without a fire, and the alarm query sees fires start and end."""
 
 import itertools
 
@@ -18,7 +18,7 @@ def tables(**arguments: object) -> dict[str, pa.Table]:
 
 
 def alarms(streams: dict[str, pa.Table], end_us: int) -> dict[str, int]:
-    """Pairs per room in the ten minutes before ``end_us``: COUNT(*) of the README's query."""
+    """The pairs per room in the ten minutes before ``end_us``: COUNT(*) of the query in the README."""
     found = []
     for stream, column, threshold in (("temperature", "celsius", 40), ("smoke", "strength", 0.6)):
         table = streams[stream]
@@ -41,7 +41,7 @@ def test_the_alarm_query_has_answers_that_change() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_every_seed_burns(seed: int) -> None:
+def test_every_seed_has_fires(seed: int) -> None:
     streams = tables(rows=10_000, seed=seed)
     hot = set(streams["temperature"].filter(pc.field("celsius") >= 40)["location"].to_pylist())
     smoky = set(streams["smoke"].filter(pc.field("strength") > 0.6)["location"].to_pylist())
@@ -49,7 +49,7 @@ def test_every_seed_burns(seed: int) -> None:
     assert len(hot | smoky) <= 4, "two fires in each quarter of an hour"
 
 
-def test_without_fires_nothing_is_alarming() -> None:
+def test_without_fires_there_are_no_alarms() -> None:
     streams = tables(rows=600_000, fires=0)
     celsius = streams["temperature"]["celsius"].to_numpy()
     assert 10 < celsius.min() < celsius.max() < 30
@@ -74,7 +74,7 @@ def test_every_room_reports_once_per_period() -> None:
 
 
 def test_a_fire_swells_and_dies_down() -> None:
-    """One room that always burns: the hottest reading lies between two calm ones in every period."""
+    """One room with a fire in every period: the hottest reading lies between two normal ones."""
     table = tables(rows=20_000, rooms=1, report_seconds=1, fires=1)["temperature"]
     celsius = table["celsius"].to_numpy()
     assert len(celsius) == 10_000

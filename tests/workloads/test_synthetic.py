@@ -14,7 +14,7 @@ def columns(stream: str, **arguments: object) -> dict[str, np.ndarray]:
 
 
 def chi_square_per_degree(values: np.ndarray, probabilities: np.ndarray) -> float:
-    """About 1 when ``values`` follow ``probabilities``."""
+    """The chi-square statistic per degree of freedom: about 1 if ``values`` follow ``probabilities``."""
     expected = probabilities * len(values)
     observed = np.bincount(values, minlength=len(expected))
     return float(((observed - expected) ** 2 / expected).sum() / (len(expected) - 1))
@@ -52,7 +52,7 @@ def test_selectivity_is_the_share_of_pairs_that_match(selectivity: float) -> Non
     assert matches / (len(a) * len(b)) == pytest.approx(selectivity, rel=0.02)
 
 
-def test_streams_of_unlike_rates_cover_the_same_time() -> None:
+def test_streams_with_different_rates_cover_the_same_time() -> None:
     steps = list(batches("synthetic", rows=100_000, seed=1, streams=3, rows_per_second=(800, 200, 1_000)))
     tables = {stream: pa.concat_tables([step[stream] for step in steps]) for stream in "abc"}
     assert {stream: table.num_rows for stream, table in tables.items()} == {
@@ -64,13 +64,13 @@ def test_streams_of_unlike_rates_cover_the_same_time() -> None:
     assert max(ends) - min(ends) < 0.01
 
 
-def test_seconds_stand_for_rows() -> None:
+def test_seconds_determine_the_number_of_rows() -> None:
     steps = list(batches("synthetic", seconds=12.5, seed=1, rows_per_second=(10, 100)))
     assert [sum(step[stream].num_rows for step in steps) for stream in "ab"] == [125, 1_250]
 
 
 @pytest.mark.parametrize("total", [1, 2, 7, 100, 12_345])
-def test_rows_are_shared_out_exactly(total: int) -> None:
+def test_rows_are_divided_exactly_between_streams(total: int) -> None:
     shares = share_out(total, {"a": 1.0, "b": 2.5, "c": 0.1})
     assert sum(shares.values()) == total
     assert all(abs(shares[name] - total * weight / 3.6) < 1 for name, weight in (("a", 1), ("b", 2.5), ("c", 0.1)))

@@ -1,4 +1,4 @@
-"""Whether two engines answered alike: row by row, on the instants that both have reached."""
+"""Compares the answers of two engines row by row, on the instants that both have reached."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -15,7 +15,11 @@ Verdict = Literal["equal", "different", "stopped before an answer"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A comparison of answers; nothing to compare is different, unless the other engine was stopped before."""
+    """A comparison of answers.
+
+    If there are no rows to compare, the verdict is "different", unless the cap stopped the other engine before it
+    answered.
+    """
 
     left: str
     right: str
@@ -27,7 +31,11 @@ class Check:
 
 
 def compare(ours: "Measurement", theirs: "Measurement", at_theirs: bool = False) -> Check:
-    """Every run of ours with the one of theirs: up to the earlier of the last instants, or at their instants only."""
+    """Compares every run of ``ours`` with the only run of ``theirs``.
+
+    Compares up to the earlier of the two last instants. With ``at_theirs`` it compares at all instants of ``theirs``
+    instead, and at no others.
+    """
     (their,) = theirs.answers
     if not their.num_rows and theirs.runs and theirs.runs[0].capped:
         return Check(ours.engine, theirs.engine, ours.dataset.name, ours.slide_us, 0, 0, "stopped before an answer")
@@ -40,7 +48,7 @@ def compare(ours: "Measurement", theirs: "Measurement", at_theirs: bool = False)
 
 
 def common(left: pa.Table, right: pa.Table, at_right: bool = False) -> tuple[pa.Table, pa.Table]:
-    """The answers that can be compared, in one order."""
+    """The answers that can be compared, both in the same order."""
     left, right = in_order(left), in_order(right)
     if at_right:
         return left.filter(pc.is_in(left.column("instant"), right.column("instant").unique())), right
@@ -57,7 +65,7 @@ def last_instant(answers: pa.Table) -> int:
 
 
 def in_order(table: pa.Table) -> pa.Table:
-    """The answers by instant and group, their first columns; instants and whole numbers as int64."""
+    """The answers sorted by their first two columns, instant and group. Timestamps and integers become int64."""
     columns = [_as_int64(column) if _is_whole(column.type) else column for column in table.columns]
     names = table.column_names
     return pa.table(columns, names=names).sort_by([(name, "ascending") for name in names[:2]])

@@ -1,9 +1,9 @@
-"""A join of three streams over two keys, on joinfold, on Spark and on DuckDB, and the limit of any Python.
+"""A join of three streams over two keys: on joinfold, on Spark, on DuckDB, and as the limit.
 
     person ── id = seller ── auction ── id = auction ── bid
 
-A person counts from its row on, for ever; auctions and bids while they are in their windows. A window of Spark's that
-ends at e is joinfold's window at the instant e, so the answers can be compared row by row.
+A person stays from its row on, without end; auctions and bids stay while they are in their windows. A window of Spark
+that ends at e has the content of joinfold's window at the instant e, so the answers can be compared row by row.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +38,7 @@ GROUP BY p.state
 """
 
 READ = {"person": ("id", "state"), "auction": ("id", "seller"), "bid": ("auction", "price")}
-"""The columns that the query reads besides the event time."""
+"""The columns that the query reads, besides the event time."""
 
 FILES = {
     "person": "id BIGINT, name STRING, state STRING, city STRING, ts TIMESTAMP",
@@ -64,7 +64,7 @@ GROUP BY window, state
 
 @dataclass(frozen=True, slots=True)
 class StateSize:
-    """What joinfold keeps of some events, when all of them have been read."""
+    """The size of joinfold's state after it has read all events."""
 
     dataset: AuctionData
     entries: int
@@ -80,14 +80,15 @@ def joinfold_query(streams: "Streams") -> Query:
 
 
 def limit(streams: "Streams") -> "DataFrame":
-    """The columns that the query reads are handed to Python, which only counts their rows."""
+    """Hands the columns that the query reads to Python, which only counts their rows."""
     return counted(rows.select("ts", *READ[name]) for name, rows in streams.items())
 
 
 def spark_joins(streams: "Streams") -> "DataFrame":
-    """As a user of Spark would: sellers before there are copies, a copy of each row for each window, the groups last.
+    """The query as a user of Spark would write it.
 
-    An auction meets its seller once, not once in each of its sixty windows: any other order costs Spark more.
+    It joins auctions with their sellers, copies the result and the bids for each of their sixty windows, joins the
+    copies, and groups last. Any other order costs Spark more: auctions would be joined with sellers once per window.
     """
     persons, auctions, bids = (streams[name].withWatermark("ts", "0 seconds") for name in ("person", "auction", "bid"))
     sellers = persons.selectExpr("id AS seller", "state", "ts AS since")
@@ -105,7 +106,7 @@ ENGINES: dict[str, Callable[["Streams"], "DataFrame"]] = {
 
 
 def read_streams(session: Session, folder: Path, data: AuctionData) -> "Streams":
-    """The files of a folder as streams."""
+    """The files of a folder as streams, by name."""
     reader = session.spark.readStream.option("maxFilesPerTrigger", data.files_per_batch)
     return {name: reader.schema(columns).parquet(str(folder / name)) for name, columns in FILES.items()}
 
@@ -113,14 +114,14 @@ def read_streams(session: Session, folder: Path, data: AuctionData) -> "Streams"
 def run_auctions(
     session: Session, folder: Path, measurement: Measurement, *, cap_seconds: float, keep_answers: bool
 ) -> Run:
-    """Runs the engine of a measurement once more and adds what it did."""
+    """Runs the engine of a measurement once, and adds the run and its answers to the measurement."""
     assert isinstance(measurement.dataset, AuctionData)
     frame = ENGINES[measurement.engine](read_streams(session, folder, measurement.dataset))
     return run_frame(frame, measurement, cap_seconds, keep_answers)
 
 
 def state_size(session: Session, folder: Path, data: AuctionData) -> StateSize:
-    """Runs joinfold to the end and asks it what it has kept."""
+    """Runs joinfold to the end of the data, and returns the size of its state."""
     query = joinfold_query(read_streams(session, folder, data))
     with bench_folder() as checkpoint:
         handle = query.start("noop", checkpoint=str(checkpoint), trigger="available")
@@ -130,7 +131,7 @@ def state_size(session: Session, folder: Path, data: AuctionData) -> StateSize:
 
 
 def recompute(folder: Path, data: AuctionData, instants: Sequence[int], cap_seconds: float) -> Measurement:
-    """DuckDB's answers at some instants; it is not timed."""
+    """DuckDB's answers at some instants, not timed."""
     tables = DuckTables(folder, {name: ", ".join(columns) for name, columns in READ.items()})
     try:
         done = tables.recompute(DUCK_TEXT, instants, SIZE_US, cap_seconds)

@@ -1,11 +1,12 @@
-"""What joinfold is measured against, as Structured Streaming: the limit of any Python, and the query by hand, twice.
+"""Baselines in Structured Streaming: the limit, and the query of the benchmark, written by hand in two ways.
 
-All of them read streams of (ts, key, g, v) and, but for the limit, answer::
+All of them read streams of (ts, key, g, v). All except the limit answer::
 
     SELECT a.g, COUNT(*) AS n, SUM(b.v) AS s FROM a [size SLIDE slide], b [size SLIDE slide]
     WHERE a.key = b.key GROUP BY a.g
 
-A window of Spark's that ends at e is joinfold's window at the instant e, so the answers can be compared row by row.
+A window of Spark that ends at e has the content of joinfold's window at the instant e, so the answers can be compared
+row by row.
 """
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -17,18 +18,18 @@ COLUMNS = "ts TIMESTAMP, key BIGINT, g BIGINT, v BIGINT"
 
 
 def file_stream(spark: SparkSession, folder: str, files_per_batch: int, columns: str = COLUMNS) -> DataFrame:
-    """The Parquet files of a folder as a stream, so many to a micro-batch, in the order of their modification."""
+    """The Parquet files of a folder as a stream, ``files_per_batch`` at a time, in the order of their modification."""
     reader = spark.readStream.schema(columns).option("maxFilesPerTrigger", files_per_batch)
     return reader.parquet(folder)
 
 
 def limit(a: DataFrame, b: DataFrame) -> DataFrame:
-    """The columns that the query reads are handed to Python, which only counts their rows."""
+    """Hands the columns that the query reads to Python, which only counts their rows."""
     return counted([a.select("ts", "key", "g"), b.select("ts", "key", "v")])
 
 
 def join_then_aggregate(a: DataFrame, b: DataFrame, size_us: int, slide_us: int) -> DataFrame:
-    """As anyone would write it: a copy of each row for each of its windows, all pairs, then the groups."""
+    """The obvious way: copies each row for each of its windows, joins all pairs, and then aggregates."""
     window = _window(size_us, slide_us)
     left = a.withWatermark("ts", "0 seconds").select(window, "key", "g")
     right = b.withWatermark("ts", "0 seconds").select(window, "key", "v")
@@ -37,7 +38,7 @@ def join_then_aggregate(a: DataFrame, b: DataFrame, size_us: int, slide_us: int)
 
 
 def aggregate_then_join(a: DataFrame, b: DataFrame, size_us: int, slide_us: int) -> DataFrame:
-    """By the hand of someone who knows how: each input is aggregated by window and key before they meet."""
+    """The expert's way: aggregates each input by window and key before the join."""
     window = _window(size_us, slide_us)
     left = a.withWatermark("ts", "0 seconds").groupBy(window, "key", "g").agg(f.count("*").alias("a_n"))
     right = (

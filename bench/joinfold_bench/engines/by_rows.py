@@ -1,13 +1,13 @@
-"""Two windows that are not alike, one of rows and one of time: on joinfold, beside the limit, and on DuckDB.
+"""A ROWS window joined with a time window: on joinfold, as the limit, and on DuckDB.
 
-The first moves with the rows of its stream, the second with time. There is an answer whenever one of them has moved:
+The first window moves with the rows of its stream, the second with time. Every move of either gives an answer (!):
 
     time                           0         1         2         3
     a [ROWS 6 SLIDE 2]               • •|  •       •|    • •|
     b [2 SECOND SLIDE 1 SECOND]    |         |         |         |
     answers                             !    !      !  !    !    !
 
-DuckDB numbers the rows of the whole stream once, by time and then by the values that the query reads.
+DuckDB numbers the rows of the whole stream once, ordered by time and then by the columns that the query reads.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ GROUP BY a.g
 
 @dataclass(frozen=True, slots=True)
 class ByRows:
-    """The query: how many rows the window of a holds, and by how many it slides."""
+    """The query, with the size and the slide of the window of ``a``, both in rows."""
 
     rows: int
     slide: int
@@ -57,14 +57,14 @@ class ByRows:
     def run(
         self, session: Session, folder: Path, measurement: Measurement, *, cap_seconds: float, keep_answers: bool
     ) -> Run:
-        """Runs joinfold or the limit once more and adds what it did."""
+        """Runs joinfold or the limit once, and adds the run and its answers to the measurement."""
         a, b = read_streams(session, folder, measurement)
         assert measurement.engine in (JOINFOLD, LIMIT)
         frame = joinfold_frame(a, b, self.text) if measurement.engine == JOINFOLD else baselines.limit(a, b)
         return run_frame(frame, measurement, cap_seconds, keep_answers)
 
     def recompute(self, folder: Path, data: Dataset, instants: Sequence[int], cap_seconds: float) -> Measurement:
-        """DuckDB's answers at some instants; it is not timed."""
+        """DuckDB's answers at some instants, not timed."""
         tables = DuckTables(folder)
         try:
             tables.connection.execute(NUMBERED)
@@ -76,6 +76,6 @@ class ByRows:
 
 
 def some_instants(answers: pa.Table, most: int) -> list[int]:
-    """Instants of answers at equal distances, the last among them."""
-    found: list[int] = pc.unique(in_order(answers).column("instant")).to_pylist()
-    return found[:: -max(1, len(found) // most)][::-1]
+    """About ``most`` instants of the answers, evenly spaced and in order; the last instant is one of them."""
+    instants: list[int] = pc.unique(in_order(answers).column("instant")).to_pylist()
+    return instants[:: -max(1, len(instants) // most)][::-1]

@@ -1,11 +1,13 @@
-"""DuckDB answering every instant anew from the rows of its windows, all in memory.
+"""DuckDB, which computes the answer of every instant anew from the rows of the windows, all in memory.
 
-Two texts: the query as it is written, and the same with b aggregated by key before the join, which is what someone
-does who knows that b's rows are not needed one by one. The rows lie in tables of DuckDB, whose statistics let it
-aggregate early by itself, on both sides; or in Arrow tables, as a program has rows that have just arrived: of these
-DuckDB knows nothing, and joins first.
-DuckDB does not stream: its rate is the rows that a slide brings over the time that it takes to load them and to answer
-the slide's instant.
+There are two query texts: the query as written, and the query with b aggregated by key before the join, as an expert
+would write it. The rows are in one of two forms:
+
+- in DuckDB's own tables. DuckDB has statistics of these, and aggregates both sides early by itself.
+- in Arrow tables, like rows that a program has just received. DuckDB has no statistics of these, and joins first.
+
+DuckDB does not stream. Its rate is the number of rows that a slide brings, divided by the time to load them and to
+answer the instant of the slide.
 """
 
 import time
@@ -38,14 +40,14 @@ GROUP BY a.g
 
 @dataclass(frozen=True, slots=True)
 class Recomputed:
-    """The answers at some instants, and the time that each took."""
+    """The answers at some instants, and the seconds that each took."""
 
     answers: pa.Table
     seconds: tuple[float, ...]
 
 
 class DuckTables:
-    """The streams of a folder in DuckDB's memory, ordered by time, with their event time and the named columns."""
+    """The streams of a folder as tables of DuckDB in memory, sorted by time: the event time and the named columns."""
 
     def __init__(self, directory: Path, columns: Mapping[str, str] = PAIR_COLUMNS) -> None:
         self.connection = duckdb.connect()
@@ -58,7 +60,7 @@ class DuckTables:
         self.load_seconds = time.perf_counter() - began
 
     def recompute(self, text: str, instants: Sequence[int], size_us: int, cap_seconds: float) -> Recomputed:
-        """The answers at the instants, in order, until the cap; at least one."""
+        """The answers at the instants, in order. Stops after the first answer beyond the cap."""
         answers, seconds = [], []
         began = time.perf_counter()
         for instant in instants:
@@ -74,15 +76,15 @@ class DuckTables:
         return self.connection.sql(text, params=[begin, end]).to_arrow_table()
 
     def close(self) -> None:
-        """Gives the memory back."""
+        """Releases the memory."""
         self.connection.close()
 
 
 class ArrowTables(DuckTables):
-    """The same streams as Arrow tables; DuckDB is handed the rows of the windows, and of no other time."""
+    """The same streams as Arrow tables. For each answer, DuckDB gets only the rows of its windows."""
 
     def __init__(self, directory: Path, columns: Mapping[str, str] = PAIR_COLUMNS) -> None:
-        super().__init__(directory, columns)  # which is timed: rows are loaded once, here or there
+        super().__init__(directory, columns)  # times the loading; the conversion to Arrow is not timed
         self.rows = {stream: self.connection.table(stream).to_arrow_table().combine_chunks() for stream in columns}
         self.times = {stream: rows.column("ts").to_numpy() for stream, rows in self.rows.items()}
         for stream in columns:

@@ -1,4 +1,4 @@
-"""A streaming DataFrame run to the end of its files, or to a cap, with the time of every micro-batch."""
+"""Runs a streaming DataFrame to the end of its files, or until a cap, and records the time of every micro-batch."""
 
 import tempfile
 import time
@@ -20,7 +20,7 @@ PATIENCE_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A finished micro-batch: its rows, how long it took, and when it was done, counted from the start of the query."""
+    """A finished micro-batch. ``finished_seconds`` is counted from the start of the query."""
 
     number: int
     rows: int
@@ -31,10 +31,12 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class StreamRun:
-    """What a run did; ``answers`` is None where they were thrown away, ``capped`` where it was stopped.
+    """A run of a streaming query.
 
-    ``state_bytes`` is what Spark says that the state stores hold in memory, ``entry_bytes`` what joinfold says that its
-    entries take in them, and ``plan_changes`` how it has followed the data.
+    ``capped``: whether the cap stopped it. ``answers``: None if they were not kept.
+    ``state_bytes``: the memory of the state stores, as Spark reports it; the maximum over the micro-batches.
+    ``entry_bytes``: the size of joinfold's entries in the state stores, as joinfold reports it; also the maximum.
+    ``plan_changes``: the changes of plan that joinfold made to follow the data.
     """
 
     batches: tuple[Batch, ...]
@@ -47,7 +49,7 @@ class StreamRun:
 
 
 def run_stream(frame: DataFrame, *, cap_seconds: float, keep_answers: bool) -> StreamRun:
-    """Runs over all files that are there, with a fresh checkpoint; answers go to memory, or nowhere."""
+    """Runs over all existing files with a new checkpoint. Answers are kept in memory, or discarded."""
     name = f"measured_{uuid.uuid4().hex}"
     with tempfile.TemporaryDirectory(prefix="joinfold-bench-", ignore_cleanup_errors=True) as checkpoint:
         writer = frame.writeStream.outputMode("append").option("checkpointLocation", checkpoint)
@@ -69,8 +71,8 @@ def run_stream(frame: DataFrame, *, cap_seconds: float, keep_answers: bool) -> S
             frame.sparkSession.catalog.dropTempView(name)
     batches = tuple(_batch(step, started) for step in progress)
     state_bytes = max((_state_bytes(step) for step in progress), default=0)
-    entry_bytes = max((sum(_told(step, "state_bytes")) for step in progress), default=0)
-    changes = tuple(change for step in progress for change in _told(step, "change"))
+    entry_bytes = max((sum(_reported(step, "state_bytes")) for step in progress), default=0)
+    changes = tuple(change for step in progress for change in _reported(step, "change"))
     return StreamRun(batches, seconds, capped, state_bytes, answers, entry_bytes, changes)
 
 
@@ -83,9 +85,10 @@ def _finished_within(query: StreamingQuery, deadline: float) -> bool:
 
 
 def _stop(query: StreamingQuery, spark: SparkSession) -> None:
-    """Stops a query that may be busy, without what its tasks log when interrupted, and waits for the last of them.
+    """Stops a query that may be busy, and waits until its last task has ended, at most ``PATIENCE_SECONDS``.
 
-    Spark forgets interrupted tasks at once, but they run on until they notice; they would disturb the next run.
+    An interrupted task runs on until it notices, and would disturb the next run. Logging is off meanwhile, because
+    interrupted tasks log errors.
     """
     context = spark.sparkContext
     context.setLogLevel("OFF")
@@ -106,11 +109,11 @@ def _batch(step: StreamingQueryProgress, started: float) -> Batch:
 
 
 def _state_bytes(step: StreamingQueryProgress) -> int:
-    """What Spark says the state stores hold in memory."""
+    """The memory of all state stores, as Spark reports it."""
     return sum(operator.memoryUsedBytes for operator in step.stateOperators)
 
 
-def _told(step: StreamingQueryProgress, name: str) -> list[Any]:
-    """What joinfold's folds have told of themselves."""
-    told = [row.asDict().get(name) for run, row in step.observedMetrics.items() if run.startswith(METRICS)]
-    return [value for value in told if value is not None]
+def _reported(step: StreamingQueryProgress, name: str) -> list[Any]:
+    """The values of one metric that joinfold's folds report."""
+    values = [row.asDict().get(name) for run, row in step.observedMetrics.items() if run.startswith(METRICS)]
+    return [value for value in values if value is not None]

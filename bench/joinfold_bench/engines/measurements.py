@@ -1,4 +1,4 @@
-"""Runs, measurements of repeated runs, and comparisons with the bars of the design."""
+"""Runs, measurements (repeated runs), and comparisons of measurements with a bar."""
 
 from dataclasses import dataclass, field
 
@@ -11,7 +11,7 @@ from joinfold_bench.engines.rates import Rate, Spread
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of an engine: over micro-batches, or over instants that are recomputed one by one."""
+    """One run of an engine, over micro-batches, or over instants that it computes one by one."""
 
     rate: Rate
     seconds: float
@@ -24,7 +24,7 @@ class Run:
 
 @dataclass(slots=True)
 class Measurement:
-    """The runs of one engine on one dataset, and the answers of those that kept them."""
+    """The runs of one engine on one dataset, and the answers of the runs that kept them."""
 
     engine: str
     dataset: Dataset | AuctionData
@@ -39,21 +39,21 @@ class Measurement:
 
     @property
     def rate(self) -> Spread:
-        """Rows per second, with the spread of the runs."""
+        """The median rows per second, with the slowest and the fastest run."""
         return Spread.of(self.rates)
 
     @property
     def startup(self) -> Spread | None:
-        """Seconds until the second micro-batch was done."""
+        """Seconds until the second micro-batch had finished; None if it never did."""
         known = [run.startup_seconds for run in self.runs if run.startup_seconds is not None]
         return Spread.of(known) if known else None
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How many times as fast as something else joinfold is, and how many times it should be.
+    """How many times as fast as something else joinfold is, and how many times it should at least be.
 
-    ``bar`` is None where nothing is asked of it.
+    ``bar`` is None if no ratio is required.
     """
 
     against: str
@@ -64,18 +64,18 @@ class Comparison:
 
     @property
     def is_met(self) -> bool | None:
-        """Whether the median reaches the bar; None where there is no bar."""
+        """Whether the median reaches the bar; None if there is no bar."""
         return None if self.bar is None else self.ratio.middle >= self.bar
 
     @classmethod
     def of(cls, ours: Measurement, theirs: Measurement, bar: float | None, against: str | None = None) -> "Comparison":
-        """Two measurements; repeats that alternated are compared pair by pair, so that other load cancels out."""
+        """Compares two measurements. Runs that alternated are compared pair by pair, so that other load cancels out."""
         ratio = ratio_of(ours.rates, theirs.rates)
         return cls(against or theirs.engine, ours.dataset.name, ours.slide_us, ratio, bar)
 
 
 def ratio_of(ours: list[float], theirs: list[float]) -> Spread:
-    """The ratio of two repeated measurements, pair by pair if there are as many of both.
+    """The ratio of two repeated measurements, pair by pair if both have the same number of runs.
 
     >>> ratio_of([6.0, 8.0, 9.0], [2.0, 2.0, 3.0])
     Spread(middle=3.0, low=3.0, high=4.0)
@@ -90,7 +90,7 @@ def ratio_of(ours: list[float], theirs: list[float]) -> Spread:
 
 @dataclass(frozen=True, slots=True)
 class SweepPoint:
-    """joinfold at one value of what a sweep varies."""
+    """joinfold, measured at one value of the property that a sweep varies."""
 
     sweep: str
     value: str

@@ -1,8 +1,9 @@
-"""From the times of micro-batches to rates, and from repeated rates to a median with its spread.
+"""Computes rates from the times of micro-batches, and a median with its spread from repeated rates.
 
-The first two micro-batches start workers and compile; a rate is of the *steady* ones after them, and how long the
-start took is told apart. A run that a cap stopped is given the better of two readings: its steady micro-batches, or
-the rows it finished over the cap, where none finished counts as one. So a cap never flatters joinfold.
+The first two micro-batches start workers and compile code. A rate is measured over the *steady* micro-batches after
+them; the start-up time is reported separately. For a run that the cap stopped, the rate is the larger of two: the rate
+of its steady micro-batches, and all rows that it finished divided by its time. If it finished no micro-batch, it is
+credited with one. So a cap never makes another engine look slower than it is.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ Basis = Literal["steady", "whole run", "cap", "instants"]
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Input rows per second, and what it was read from."""
+    """Input rows per second, and what the rate was computed from."""
 
     rows_per_second: float
     basis: Basis
@@ -26,7 +27,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The median of repeated measurements between the smallest and the largest."""
+    """The median, the smallest and the largest of repeated measurements."""
 
     middle: float
     low: float
@@ -40,24 +41,24 @@ class Spread:
 
 
 def rate_of(run: StreamRun, batch_rows: int) -> Rate:
-    """The rate of a run whose micro-batches have ``batch_rows`` rows."""
+    """The rate of a run whose full micro-batches have ``batch_rows`` rows."""
     steady = steady_batches(run.batches)
-    found = [Rate(_per_second(steady), "steady")] if steady else []
+    rates = [Rate(_per_second(steady), "steady")] if steady else []
     if run.capped:
         finished = sum(batch.rows for batch in run.batches) or batch_rows
-        found.append(Rate(finished / run.seconds, "cap"))
-    elif not found:
-        found.append(Rate(sum(batch.rows for batch in run.batches) / run.seconds, "whole run"))
-    return max(found, key=lambda rate: rate.rows_per_second)
+        rates.append(Rate(finished / run.seconds, "cap"))
+    elif not rates:
+        rates.append(Rate(sum(batch.rows for batch in run.batches) / run.seconds, "whole run"))
+    return max(rates, key=lambda rate: rate.rows_per_second)
 
 
 def steady_batches(batches: Sequence[Batch]) -> list[Batch]:
-    """Those after the start that had rows; what Spark runs behind the last row belongs to no rate."""
+    """The micro-batches after the start that had rows. Spark may run one without rows at the end; it does not count."""
     return [batch for batch in batches if batch.number >= STARTING_BATCHES and batch.rows]
 
 
 def startup_seconds(batches: Sequence[Batch]) -> float | None:
-    """From the start of the query until its second micro-batch was done; None if it never was."""
+    """Seconds from the start of the query until its second micro-batch had finished; None if it never did."""
     done = [batch.finished_seconds for batch in batches if batch.number == STARTING_BATCHES - 1]
     return done[0] if done else None
 

@@ -1,4 +1,4 @@
-"""What every suite of streaming engines does: write data once, run engines in turn, tell how it goes."""
+"""The steps that every suite of streaming engines takes: write data once, run engines in turn, report progress."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -16,22 +16,22 @@ UNCAPPED_SECONDS = 3600.0
 
 
 class RunOnce(Protocol):
-    """Runs the engine of a measurement over a folder and adds what it did."""
+    """Runs the engine of a measurement over a folder, and adds the run and its answers to the measurement."""
 
     def __call__(self, folder: Path, measurement: Measurement, *, cap_seconds: float, keep_answers: bool) -> Run:
-        """What it did."""
+        """Returns the run."""
 
 
 @contextmanager
 def bench_folder() -> Iterator[Path]:
-    """A folder for what a suite writes, removed in the end."""
+    """A temporary folder for the files of a suite, removed at the end."""
     with tempfile.TemporaryDirectory(prefix="joinfold-bench-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The steps of a suite that keeps its data in a folder."""
+    """The steps of one suite, which keeps its data in ``folder``."""
 
     folder: Path
     run_once: RunOnce
@@ -44,7 +44,7 @@ class Steps:
         cap_seconds: float = UNCAPPED_SECONDS,
         keep_answers: bool = True,
     ) -> None:
-        """Runs each once, then each once more, so that other load meets all of them."""
+        """Runs every engine once, then every engine again, and so on, so that other load affects all of them."""
         for repeat in range(repeats):
             for measurement in measurements:
                 folder = self.written(measurement.dataset)
@@ -52,7 +52,7 @@ class Steps:
                 self.tell(measurement, run, f"run {repeat + 1} of {repeats}")
 
     def written(self, data: Dataset | AuctionData) -> Path:
-        """The folder of a dataset, written when it is first asked for."""
+        """The folder of a dataset. Writes it on the first call."""
         path = self.folder / f"{abs(hash(data)):x}"
         if not path.exists():
             self.say(f"writing {data}")
@@ -60,8 +60,8 @@ class Steps:
         return path
 
     def tell(self, measurement: Measurement, run: Run, which: str) -> None:
-        """A line about a run."""
-        start = f", start {run.startup_seconds:.1f} s" if run.startup_seconds is not None else ""
+        """Prints a progress line about a run."""
+        start = f", start-up {run.startup_seconds:.1f} s" if run.startup_seconds is not None else ""
         capped = f", stopped after {run.seconds:.0f} s" if run.capped else ""
         data = measurement.dataset
         what = f"{measurement.engine}, {data.name}, slide {duration_text(measurement.slide_us).lower()}"

@@ -1,4 +1,4 @@
-"""The engines that stream, as a table: from two streams and a window to a streaming DataFrame."""
+"""The table of streaming engines. An engine makes a streaming DataFrame of two streams, a window size and a slide."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +30,7 @@ def query_text(size_us: int, slide_us: int) -> str:
 
 
 def joinfold_frame(a: "DataFrame", b: "DataFrame", text: str) -> "DataFrame":
-    """A query on joinfold."""
+    """A query over the streams ``a`` and ``b`` on joinfold, as a streaming DataFrame."""
     session = Session(a.sparkSession)
     session.stream("a", a, time="ts")
     session.stream("b", b, time="ts")
@@ -48,20 +48,20 @@ ENGINES: dict[str, Engine] = {
 def run_engine(
     session: Session, folder: Path, measurement: Measurement, size_us: int, cap_seconds: float, keep_answers: bool
 ) -> Run:
-    """Runs the engine of a measurement once more and adds what it did."""
+    """Runs the engine of a measurement once, and adds the run and its answers to the measurement."""
     a, b = read_streams(session, folder, measurement)
     frame = ENGINES[measurement.engine](a, b, size_us, measurement.slide_us)
     return run_frame(frame, measurement, cap_seconds, keep_answers)
 
 
 def read_streams(session: Session, folder: Path, measurement: Measurement) -> "list[DataFrame]":
-    """The files of a folder as streams, a and b."""
+    """The files of a folder as the streams a and b."""
     files_per_batch = measurement.dataset.files_per_batch
     return [baselines.file_stream(session.spark, str(folder / name), files_per_batch) for name in STREAMS]
 
 
 def run_frame(frame: "DataFrame", measurement: Measurement, cap_seconds: float, keep_answers: bool) -> Run:
-    """Runs a streaming DataFrame over all of its files and adds what it did to a measurement."""
+    """Runs a streaming DataFrame over all of its files, and adds the run and its answers to a measurement."""
     done = run_stream(frame, cap_seconds=cap_seconds, keep_answers=keep_answers)
     rate = rate_of(done, measurement.dataset.batch_rows)
     run = Run(rate, done.seconds, startup_seconds(done.batches), done.capped, done.state_bytes, done.batches)

@@ -1,1 +1,1 @@
-"""joinfold's own plans beside each other: in process, and on Spark."""
+"""joinfold's plans beside each other, in process and on Spark."""

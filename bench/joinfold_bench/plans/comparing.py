@@ -1,4 +1,4 @@
-"""How many times as much one plan takes as another, held against a bar."""
+"""The ratio of what two plans take, in time or memory, and the bar for it."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from joinfold_bench.engines.rates import Spread
 
 @dataclass(frozen=True, slots=True)
 class PlanComparison:
-    """How many times as much one plan takes as another, and how many times it should at least."""
+    """How many times as much one plan takes as another, and the least that this ratio should be."""
 
     query: str
     what: str

@@ -1,13 +1,13 @@
-"""A plan on its way through some streams, in process and row by row, as the literature measures methods.
+"""Runs one plan over streams, in process and row by row, as the papers measure methods.
 
-Windows fill up and then slide on, and only slides with full windows are measured:
+The windows fill up and then slide. Only slides with full windows are measured:
 
     rows       ├──────── fill ────────┤├ slide ┤├ slide ┤├ slide ┤
     windows            ├─────── full ──────────┤
                                 ├─────── full ──────────┤
                                          ├─────── full ──────────┤
 
-Rows are at equal distances in time, so a window that is full stays full.
+Rows are evenly spaced in time, so a full window stays full.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,14 +31,14 @@ from joinfold_bench.environment import Say
 SEED = 7
 STREAMS = ("a", "b")
 SIZE_US = 10 * SECOND_US
-FILLING_SLIDES = 2  # beyond a full window: one completes its instant, the other is the first to let rows leave
-VALUES = 1_000_000  # of the column that a band compares
-LARGEST = 100  # what is summed is below
+FILLING_SLIDES = 2  # after the window is full: the first completes its instant, in the second rows leave
+VALUES = 1_000_000  # distinct values of the column that a band compares
+LARGEST = 100  # summed values are below this
 
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """A query, and streams of which its windows hold ``rows`` rows each and move ``slide_rows`` at a time."""
+    """A query and its streams. A full window holds ``rows`` rows of its stream and slides by ``slide_rows``."""
 
     name: str
     text: str
@@ -48,13 +48,17 @@ class Streams:
 
     @property
     def slide_us(self) -> int:
-        """How far windows move at a time."""
+        """The slide of the windows in microseconds."""
         return SIZE_US * self.slide_rows // self.rows
 
 
 @dataclass(frozen=True, slots=True)
 class PlanRun:
-    """One plan on one query: seconds for a row, slide by slide; combinations and memory with full windows."""
+    """One plan on one query.
+
+    ``row_seconds`` has the seconds per row, one value for each measured slide. ``pairs`` is the number of combinations
+    and ``bytes_held`` the memory, both with full windows.
+    """
 
     query: str
     plan: str
@@ -67,7 +71,10 @@ class PlanRun:
 
     @property
     def seconds(self) -> Spread:
-        """For a row: the mean, since what happens seldom is part of it, and those of the fastest and slowest slide."""
+        """Seconds per row: the mean of all slides, the fastest and the slowest slide.
+
+        It is the mean and not the median, because work that is rarely done must count.
+        """
         return Spread(fmean(self.row_seconds), min(self.row_seconds), max(self.row_seconds))
 
     def agrees(self, other: "PlanRun") -> bool:
@@ -78,7 +85,7 @@ class PlanRun:
 
 
 class Course:
-    """One plan on its way. What it takes is the time of FOLD; ``with_pack``: of PACK, too."""
+    """One plan that runs over streams, slide by slide. It measures the time of FOLD, and with ``with_pack`` of PACK."""
 
     def __init__(self, streams: Streams, name: str, plan: Plan | None, with_pack: bool = False) -> None:
         session = Session()
@@ -93,17 +100,17 @@ class Course:
         self.row_seconds: list[float] = []
 
     def fill(self) -> None:
-        """Until windows are full and have begun to slide."""
+        """Feeds rows until the windows are full and have begun to slide."""
         self._feed(self.streams.rows + FILLING_SLIDES * self.streams.slide_rows)
 
     def slide(self) -> None:
-        """One slide further, measured."""
+        """Feeds the rows of one slide, and measures them."""
         before = self._spent()
         self._feed(self.streams.slide_rows)
         self.row_seconds.append((self._spent() - before) / (len(self.streams.data) * self.streams.slide_rows))
 
     def done(self) -> PlanRun:
-        """What was measured."""
+        """The measurements."""
         streams, answers = self.streams, in_order(pa.concat_tables(self.answers))
         last = answers.filter(pc.field("instant") == pc.max(answers.column("instant")))
         return PlanRun(
@@ -130,7 +137,7 @@ class Course:
 def run_course(
     streams: Streams, name: str, plan: Plan | None, measured: int, say: Say, with_pack: bool = False
 ) -> PlanRun:
-    """One plan by itself, since plans that slide in turn push each other out of the cache."""
+    """Runs one plan from beginning to end. Plans that take turns would push each other out of the CPU cache."""
     say(f"{streams.name}, {name}: filling windows of {streams.rows:,} rows")
     course = Course(streams, name, plan, with_pack)
     course.fill()
@@ -143,7 +150,7 @@ def run_course(
 
 
 def equality(rows: int, slides: int, measured: int, keys: int, groups: int) -> Streams:
-    """A join by equality with rows² / keys pairs, exactly: in a window all keys have the same number of rows."""
+    """A join by equality. A full window has the same number of rows of every key: exactly rows² / keys pairs."""
     text = "SELECT a.g, COUNT(*) AS n, SUM(b.v) AS s FROM a {window}, b {window} WHERE a.key = b.key GROUP BY a.g"
     count = _rows_for(rows, slides, measured)
     columns = [
@@ -154,7 +161,7 @@ def equality(rows: int, slides: int, measured: int, keys: int, groups: int) -> S
 
 
 def band(rows: int, slides: int, measured: int, share: float) -> Streams:
-    """A join by a band that holds a share of the values, without groups."""
+    """A band join without groups. The band holds ``share`` of all values."""
     reach = round(VALUES * share / 2)
     condition = f"a.x BETWEEN b.x - {reach} AND b.x + {reach}"
     text = f"SELECT COUNT(*) AS n, SUM(b.v) AS s FROM a {{window}}, b {{window}} WHERE {condition}"
@@ -164,9 +171,9 @@ def band(rows: int, slides: int, measured: int, share: float) -> Streams:
 
 
 def common_key(rows: int, slides: int, measured: int, keys: int, names: tuple[str, ...]) -> Streams:
-    """A join of some streams by one key, without groups: the last one's values are summed.
+    """A join of several streams by one key, without groups. It sums values of the last stream.
 
-    In a window every key has rows / keys rows of each stream, so there are keys · (rows / keys) ^ streams combinations.
+    A full window has rows / keys rows of every key, so there are keys · (rows / keys) ^ streams combinations.
     """
     inputs, last = ", ".join(f"{name} {{window}}" for name in names), names[-1]
     conditions = " AND ".join(f"{name}.key = {other}.key" for name, other in pairwise(names))
@@ -177,9 +184,9 @@ def common_key(rows: int, slides: int, measured: int, keys: int, names: tuple[st
 
 
 def in_order(answers: pa.Table) -> pa.Table:
-    """Answers by instant, and by group where there is one."""
-    named = [name for name in ("instant", "g") if name in answers.schema.names]
-    return answers.sort_by([(name, "ascending") for name in named]).combine_chunks()
+    """The answers sorted by instant, and by group if there is one."""
+    columns = [name for name in ("instant", "g") if name in answers.schema.names]
+    return answers.sort_by([(name, "ascending") for name in columns]).combine_chunks()
 
 
 def _rows_for(rows: int, slides: int, measured: int) -> int:
@@ -188,8 +195,8 @@ def _rows_for(rows: int, slides: int, measured: int) -> int:
 
 
 def _draws(streams: int = len(STREAMS)) -> list[np.random.Generator]:
-    """A generator for each stream."""
-    return [np.random.default_rng((SEED, place)) for place in range(streams)]
+    """A random generator for each stream."""
+    return [np.random.default_rng((SEED, number)) for number in range(streams)]
 
 
 def _streams(
@@ -201,8 +208,8 @@ def _streams(
     slide_rows: int,
 ) -> Streams:
     data = {}
-    for stream, own in zip(names, columns, strict=True):
-        times = START_US + np.arange(len(own["v"])) * (SIZE_US // rows)
-        data[stream] = pa.table({"ts": pa.array(times, pa.timestamp("us", tz="UTC")), **own})
+    for stream, arrays in zip(names, columns, strict=True):
+        times = START_US + np.arange(len(arrays["v"])) * (SIZE_US // rows)
+        data[stream] = pa.table({"ts": pa.array(times, pa.timestamp("us", tz="UTC")), **arrays})
     window = f"[{duration_text(SIZE_US)} SLIDE {duration_text(SIZE_US * slide_rows // rows)}]"
     return Streams(name, text.format(window=window), data, rows, slide_rows)

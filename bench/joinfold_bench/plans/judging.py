@@ -1,7 +1,8 @@
-"""Is the plan that is estimated to be the cheapest also the fastest? Trials in process, and a verdict on each.
+"""Is the plan with the lowest estimate also the fastest? Trials in process, and a verdict on each.
 
-Trials over the ranges that Kang and Tran vary: rates that differ by up to 100 times, windows, keys, groups, how much a
-band holds. Each is run under every plan that is not hopeless by its estimate, with what is chosen among them.
+The trials cover the ranges that Kang and Tran vary: rates that differ by a factor of up to 100, window sizes, keys,
+groups, widths of bands. Each trial runs under the chosen plan and every other plan that is not hopeless: its estimate
+is below ``HOPELESS`` times the lowest one, and below ``MOST_SECONDS`` per slide.
 """
 
 import time
@@ -24,15 +25,15 @@ from joinfold.calibration.trial import Streams, Trial, measure
 from joinfold.planner.cost.estimates import Estimate
 from joinfold.planner.cost.weights import Weights
 
-NEAR = 1.2  # a plan is as good as the fastest if it takes no more than so many times as long
-HOPELESS = 30.0  # times the cheapest estimate
-MOST_SECONDS = 3.0  # for a slide, by the estimate
-ROUNDS = 3  # plans take turns, and the best run of each counts: others on the machine only make them slower
+NEAR = 1.2  # a plan is near the fastest if it takes at most this many times as long
+HOPELESS = 30.0  # times the lowest estimate
+MOST_SECONDS = 3.0  # estimated, per slide
+ROUNDS = 3  # plans take turns and the fastest run of each counts, because other load only makes runs slower
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """A plan on a trial: estimated and measured, CPU for a second of stream and bytes of memory."""
+    """The estimated and measured cost of a plan on a trial: CPU seconds per second of stream, and bytes of memory."""
 
     trial: str
     plan: str
@@ -44,7 +45,7 @@ class PlannedRun:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What was chosen for a trial, the fastest plan, and how many times as long the chosen one takes."""
+    """The chosen and the fastest plan of a trial. The chosen plan takes ``times`` times as long as the fastest."""
 
     trial: str
     chosen: str
@@ -55,12 +56,12 @@ class Verdict:
 
     @property
     def is_near(self) -> bool:
-        """Whether the choice is as good as the best."""
+        """Whether the chosen plan is near the fastest."""
         return self.times <= NEAR
 
 
 def trials() -> Iterator[Trial]:
-    """Over Tran's ranges for joins by keys, and over Kang's for asymmetric rates and ranges."""
+    """Joins by keys over Tran's ranges; joins with bands and asymmetric rates over Kang's ranges."""
     for rates, keys, groups, size in (
         ((300, 300), 10, 150, 16),
         ((300, 300), 10, 3, 16),
@@ -114,14 +115,14 @@ def trials() -> Iterator[Trial]:
 
 
 def _trial(name: str, text: str, rates: tuple[float, ...], keys: int, groups: int, size: int) -> Trial:
-    told = f"{name}: {' and '.join(f'{rate:,}' for rate in rates)} rows/s, {keys:,} keys, {groups:,} groups"
-    return Trial(told, text, Streams(rates, keys, groups, size=size), 5)
+    title = f"{name}: {' and '.join(f'{rate:,}' for rate in rates)} rows/s, {keys:,} keys, {groups:,} groups"
+    return Trial(title, text, Streams(rates, keys, groups, size=size), 5)
 
 
 def judged(trial: Trial, weights: Weights) -> tuple[list[PlannedRun], Verdict]:
-    """The runs of a trial under all plans that are not hopeless, the chosen one first, and what they tell of it."""
+    """Runs a trial under all plans that are not hopeless. Returns the runs, the chosen plan first, and the verdict."""
     query = trial.query()
-    query.statistics  # noqa: B018 - sampled before planning is timed
+    query.statistics  # noqa: B018 - sampling is not part of the planning time
     began = time.perf_counter()
     plan = query.plan
     seconds = time.perf_counter() - began
@@ -139,13 +140,13 @@ def judged(trial: Trial, weights: Weights) -> tuple[list[PlannedRun], Verdict]:
         name: other for name, other in candidates.items() if name == chosen or _is_hopeful(trial, costs[name], least)
     }
     rounds = [{name: measure(trial, name, other) for name, other in hopeful.items()} for _ in range(ROUNDS)]
-    own = []
+    runs = []
     for name in hopeful:
-        found = min((done[name] for done in rounds), key=lambda measured: measured.cpu)
-        own.append(PlannedRun(trial.name, name, costs[name].cpu, found.cpu, costs[name].memory_bytes, found.bytes_held))
-    fastest = min(own, key=lambda run: run.measured_cpu)
-    times = own[0].measured_cpu / fastest.measured_cpu
-    return own, Verdict(trial.name, own[0].plan, fastest.plan, times, len(own), seconds)
+        best, cost = min((done[name] for done in rounds), key=lambda measured: measured.cpu), costs[name]
+        runs.append(PlannedRun(trial.name, name, cost.cpu, best.cpu, cost.memory_bytes, best.bytes_held))
+    fastest = min(runs, key=lambda run: run.measured_cpu)
+    times = runs[0].measured_cpu / fastest.measured_cpu
+    return runs, Verdict(trial.name, runs[0].plan, fastest.plan, times, len(runs), seconds)
 
 
 def _is_hopeful(trial: Trial, cost: Estimate, least: float) -> bool:

@@ -1,10 +1,11 @@
-"""On Spark: is the plan that a query gets by itself as fast as the best that can be forced? Does it follow the data?
+"""On Spark: is the planner's plan as fast as the best plan that can be forced? Does it follow the data?
 
-Queries that need unlike plans run over streams of R1's size, of which rate, keys and groups are declared: once as they
-are planned, and once under every plan that is forced. One that takes much longer than the planned one is stopped.
+Queries that need different plans run over streams of R1's size. Rate, keys and groups of these are declared. Each query
+runs once as planned, and once under every forced plan. A forced plan that takes much longer than the planned one is
+stopped.
 
-Nothing is told of the stream that shifts (`shifting`): the query has to find out. Its state is compared with what is
-estimated of the rows that it ends with.
+Nothing is declared about the shifting stream (`shifting`); the query has to adapt. The measured state is compared with
+the estimate for the last phase of the stream.
 """
 
 import tempfile
@@ -40,14 +41,14 @@ QUERIES = {
 PLANNED = "as planned"
 CAP_SECONDS = 120.0
 LEAST_CAP_SECONDS = 20.0
-PATIENCE, SHIFTING_PATIENCE = 1.5, 2.5  # times what the planned run takes: who takes longer is slower
+PATIENCE, SHIFTING_PATIENCE = 1.5, 2.5  # a forced plan is stopped after this many times the planned run's time
 
 PLANNED_BAR, ADAPTIVE_BAR, WORST_BAR = 1.25, 1.1, 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class SparkRun:
-    """A plan of a query on Spark: rows for a second, or fewer where it was stopped; bytes of state."""
+    """A plan of a query on Spark, with its rate and the bytes of its state."""
 
     query: str
     plan: str
@@ -60,67 +61,70 @@ class SparkRun:
 
 @dataclass(slots=True)
 class SparkResults:
-    """The runs of all queries, each planned one first, those of the stream that shifts, and who answered otherwise."""
+    """The runs on Spark. Of each query, the planned run comes first; of the shifting stream, the adaptive run.
+
+    ``differences`` names the plans whose answers differ from those of the first run.
+    """
 
     runs: list[SparkRun] = field(default_factory=list)
     shifting: list[SparkRun] = field(default_factory=list)
     differences: list[str] = field(default_factory=list)
 
     def times(self, query: str) -> float:
-        """How many times as long the planned run takes as the fastest one."""
-        own = [run for run in self.runs if run.query == query]
-        return max(run.rows_per_second for run in own) / own[0].rows_per_second
+        """How many times as long as the fastest run the planned run takes."""
+        rates = [run.rows_per_second for run in self.runs if run.query == query]
+        return max(rates) / rates[0]
 
     @property
     def adaptive_times(self) -> tuple[float, float]:
-        """How many times as long as the fastest fixed plan the run takes that follows, and the slowest as that run."""
-        own, *fixed = (run.rows_per_second for run in self.shifting)
-        return max(fixed) / own, own / min(fixed)
+        """How many times as fast as the adaptive run the fastest fixed plan is, and the adaptive run as the slowest."""
+        adaptive, *fixed = (run.rows_per_second for run in self.shifting)
+        return max(fixed) / adaptive, adaptive / min(fixed)
 
 
 def run_on_spark(
     session: Session, results: SparkResults, say: Say, data: Dataset = LONG_R1, shift: Shift | None = None
 ) -> None:
-    """All queries over R1, and the one over the stream that shifts."""
+    """Runs all queries over R1, and one over the shifting stream."""
     shift = shift or Shift()
     with tempfile.TemporaryDirectory(prefix="joinfold-planner-") as name:
         folder = Path(name)
         say(f"writing {data}")
         data.write(folder / "r1")
-        for told, text in QUERIES.items():
+        for query, text in QUERIES.items():
             queries = _plans(lambda: _declared(session, folder / "r1", data), text, PLANNED)
-            results.runs += _run(told, queries, PATIENCE, results, say)
-        say("writing a stream that shifts")
+            results.runs += _run(query, queries, PATIENCE, results, say)
+        say("writing the shifting stream")
         shift.write(folder / "shifting")
-        queries = _plans(lambda: _untold(session, folder / "shifting"), SHIFTING, ADAPTIVE)
+        queries = _plans(lambda: _undeclared(session, folder / "shifting"), SHIFTING, ADAPTIVE)
         estimated = _state_bytes(_declared_phase(shift.phases[-1]).sql(SHIFTING))
         for run in _run("shifting", queries, SHIFTING_PATIENCE, results, say):
             results.shifting.append(replace(run, estimated_bytes=estimated))
 
 
 def _declared(session: Session, folder: Path, data: Dataset) -> Session:
-    """R1, with what is known of it."""
-    own, keys = Session(session.spark), {"key": data.keys, "g": data.groups, "v": VALUES}
+    """A session with R1, and its statistics declared."""
+    declared, keys = Session(session.spark), {"key": data.keys, "g": data.groups, "v": VALUES}
     for stream in STREAMS:
         frame = file_stream(session.spark, str(folder / stream), data.files_per_batch)
-        own.stream(stream, frame, time="ts", rate=data.rows_per_second, keys=keys)
-    return own
+        declared.stream(stream, frame, time="ts", rate=data.rows_per_second, keys=keys)
+    return declared
 
 
-def _untold(session: Session, folder: Path) -> Session:
-    """The stream that shifts, of which nothing is known."""
-    own = Session(session.spark)
+def _undeclared(session: Session, folder: Path) -> Session:
+    """A session with the shifting stream, and nothing declared about it."""
+    undeclared = Session(session.spark)
     for stream in STREAMS:
-        own.stream(stream, file_stream(session.spark, str(folder / stream), 1, SHIFTING_COLUMNS), time="ts")
-    return own
+        undeclared.stream(stream, file_stream(session.spark, str(folder / stream), 1, SHIFTING_COLUMNS), time="ts")
+    return undeclared
 
 
 def _declared_phase(phase: Phase) -> Session:
-    """The streams of one phase, without rows, with what is known of them."""
-    own, keys = Session(), {"key": phase.keys, "g": phase.groups, "x": POSITIONS, "v": VALUES}
+    """A session with the streams of one phase: no rows, only declared statistics."""
+    declared, keys = Session(), {"key": phase.keys, "g": phase.groups, "x": POSITIONS, "v": VALUES}
     for stream in STREAMS:
-        own.stream(stream, SHIFTING_COLUMNS, time="ts", rate=phase.rows_per_second, keys=keys)
-    return own
+        declared.stream(stream, SHIFTING_COLUMNS, time="ts", rate=phase.rows_per_second, keys=keys)
+    return declared
 
 
 def _state_bytes(query: Query) -> float:
@@ -129,35 +133,42 @@ def _state_bytes(query: Query) -> float:
 
 
 def _plans(registered: Callable[[], Session], text: str, first: str) -> Iterator[tuple[str, Query]]:
-    """A query as it is planned, then under every other plan that can do it; what follows the data is no fixed plan."""
+    """The query as planned, then under every forced plan that can run it and differs from the planned one.
+
+    A planned query that follows the data has no fixed plan, so every forced plan differs from it.
+    """
     planned = registered().sql(text)
     yield first, planned
-    for told in FORCED:
+    for forced in FORCED:
         with suppress(QueryError):
-            query = registered().sql(text, Plan.parse(told))
+            query = registered().sql(text, Plan.parse(forced))
             if query.plan.choices != planned.plan.choices or planned.plan.following is not None:
-                yield told, query
+                yield forced, query
 
 
 def _run(
     name: str, queries: Iterable[tuple[str, Query]], patience: float, results: SparkResults, say: Say
 ) -> list[SparkRun]:
-    """Runs plans over all files; the first one as long as it takes, the others no longer than some times that."""
-    found: list[SparkRun] = []
+    """Runs plans over all files.
+
+    The first plan is stopped after ``CAP_SECONDS``. Every other plan is stopped after ``patience`` times the seconds of
+    the first, but not before ``LEAST_CAP_SECONDS``.
+    """
+    runs: list[SparkRun] = []
     done: list[StreamRun] = []
-    for told, query in queries:
+    for plan, query in queries:
         cap = max(LEAST_CAP_SECONDS, patience * done[0].seconds) if done else CAP_SECONDS
         ran = run_stream(query.to_df(), cap_seconds=cap, keep_answers=True)
         rate = _rows_per_second(ran)
-        found.append(SparkRun(name, told, rate, ran.capped, _state_bytes(query), ran.entry_bytes, ran.plan_changes))
+        runs.append(SparkRun(name, plan, rate, ran.capped, _state_bytes(query), ran.entry_bytes, ran.plan_changes))
         done.append(ran)
-        say(f"{name}, {told}: {rate:,.0f} rows/s{', stopped' if ran.capped else ''}")
-    _compare(name, found, done, results)
-    return found
+        say(f"{name}, {plan}: {rate:,.0f} rows/s{', stopped' if ran.capped else ''}")
+    _compare(name, runs, done, results)
+    return runs
 
 
 def _rows_per_second(run: StreamRun) -> float:
-    """Rows of all finished micro-batches after the first over the time they took, or over the cap."""
+    """Rows of all finished micro-batches after the first, divided by their time, or by the whole time if stopped."""
     steady = [batch for batch in run.batches if batch.number and batch.rows]
     seconds = sum(batch.seconds for batch in steady)
     if run.capped:
@@ -166,7 +177,7 @@ def _rows_per_second(run: StreamRun) -> float:
 
 
 def _compare(name: str, runs: Sequence[SparkRun], done: Sequence[StreamRun], results: SparkResults) -> None:
-    """Whether all have answered as the first, as far as they came."""
+    """Compares the answers of every run with those of the first, on the instants that both have reached."""
     first = done[0].answers
     for run, other in zip(runs[1:], done[1:], strict=True):
         assert first is not None and other.answers is not None

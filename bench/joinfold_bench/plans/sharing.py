@@ -1,18 +1,18 @@
-"""A plain join by window ids, in process: result windows that share pairs of sub-windows, or nothing.
+"""A plain join by window ids, in process. Result windows share pairs of sub-windows, or share nothing.
 
-A window has five sub-windows and slides by one. Of the 25 pairs of sub-windows that a result window joins, 16 were
-joined for the one before:
+A window has five sub-windows and slides by one. A result window joins 25 pairs of sub-windows. The result window before
+has already joined 16 of them:
 
     b   5 │ N N N N N
-        4 │ o o o o N          N  new, found when the later of the two enters
-        3 │ o o o o N          o  known from earlier result windows
+        4 │ o o o o N          N  new: joined when the later of the two enters
+        3 │ o o o o N          o  known from an earlier result window
         2 │ o o o o N
         1 │ o o o o N
           └──────────
             1 2 3 4 5   a
 
-With lists every pair of rows is compared, so that what is shared can be counted. With the usual index it is time that
-counts, and there a row that enters also has to be read and inserted, and all that a result window holds to go out.
+A list compares every pair of rows, so the number of compared pairs shows how much is shared. With the usual index the
+time is measured. It includes work that sharing cannot save: each row is read and inserted, and every match is written.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ SUBWINDOWS = 5
 
 @dataclass(frozen=True, slots=True)
 class ShareRun:
-    """What result windows took, one after another: members that structures looked at, and seconds of FOLD."""
+    """A run over several result windows. For each: members that the structures visited, and seconds of FOLD."""
 
     share: str
     index: str
@@ -47,18 +47,18 @@ class ShareRun:
 
     @property
     def compared(self) -> float:
-        """Pairs of rows compared for a result window, if the index is a list."""
+        """The mean number of members visited per result window. With lists, most visits compare a pair of rows."""
         return fmean(self.touched)
 
     @property
     def seconds(self) -> Spread:
-        """For a result window: the mean, the fastest and the slowest."""
+        """Seconds per result window: the mean, the fastest and the slowest."""
         return Spread(fmean(self.slide_seconds), min(self.slide_seconds), max(self.slide_seconds))
 
 
 @dataclass(frozen=True, slots=True)
 class ShareCase:
-    """Windows of ``rows`` rows of each stream; every row has one match on average, a share of 1 / rows of all pairs."""
+    """Windows of ``rows`` rows of each stream. A row has one match on average, so 1 / rows of all pairs match."""
 
     rows: int
     measured: int
@@ -68,7 +68,7 @@ class ShareCase:
 
     @property
     def slide(self) -> int:
-        """The rows of a sub-window."""
+        """The number of rows in a sub-window."""
         return self.rows // SUBWINDOWS
 
     @property
@@ -79,16 +79,16 @@ class ShareCase:
         return f"SELECT a.v AS v, b.v AS w FROM {inputs} WHERE a.key = b.key SYNC ON WINDOW ID"
 
     def streams(self) -> Mapping[str, pa.Table]:
-        """Rows of both streams, enough for all result windows that are measured; values tell them apart."""
+        """Rows of both streams, enough for all measured result windows. The column ``v`` is different in every row."""
         count = self.rows + (FILLING_SLIDES + self.measured) * self.slide
         times = pa.array(START_US + np.arange(count), pa.timestamp("us", tz="UTC"))
-        draws = [np.random.default_rng((SEED, place)) for place in range(len(STREAMS))]
+        draws = [np.random.default_rng((SEED, number)) for number in range(len(STREAMS))]
         values = np.arange(count)
         tables = [pa.table({"ts": times, "key": draw.integers(0, self.rows, count), "v": values}) for draw in draws]
         return dict(zip(STREAMS, tables, strict=True))
 
     def run(self, share: str, index: str | None, say: Say) -> ShareRun:
-        """Fills the windows, and then measures one result window after another."""
+        """Fills the windows, then measures one result window after another."""
         assert share in SHARED
         data, session = self.streams(), Session()
         for name, table in data.items():
@@ -107,10 +107,10 @@ class ShareCase:
             touched.append(measures.touched - before[0])
             seconds.append(measures.fold_seconds - before[1])
             fed += self.slide
-        found = pa.concat_tables(answers)
-        ordered = found.sort_by([(name, "ascending") for name in ("wid", "v", "w")]).combine_chunks()
-        matches = found.num_rows // self.measured
+        rows = pa.concat_tables(answers)
+        ordered = rows.sort_by([(name, "ascending") for name in ("wid", "v", "w")]).combine_chunks()
+        matches = rows.num_rows // self.measured
         done = ShareRun(share, index or "usual", self.rows, matches, tuple(touched), tuple(seconds), ordered)
-        told = f"{done.compared:,.0f} members looked at, {1e3 * done.seconds.middle:,.1f} ms"
-        say(f"windows of {self.rows:,} rows, {done.index} index, share {share}: {told} a result window")
+        cost = f"{done.compared:,.0f} members visited and {1e3 * done.seconds.middle:,.1f} ms per result window"
+        say(f"windows of {self.rows:,} rows, {done.index} index, share {share}: {cost}")
         return done

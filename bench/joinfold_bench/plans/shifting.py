@@ -1,7 +1,7 @@
-"""A stream that shifts, in process: what FOLD takes if the plan follows the data, and if it stays with one plan.
+"""A shifting stream, in process: the time of FOLD if the plan follows the data, and under each fixed plan.
 
-It has many groups and few matches at first, then few groups and many matches: the plan that is good for the one is bad
-for the other. On Spark a micro-batch costs about a second whatever the plan; here there is nothing but the plan.
+At first the stream has many groups and few matches, then few groups and many matches. A plan that is good for one phase
+is bad for the other. On Spark a micro-batch takes about a second under any plan; here only the plan counts.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from joinfold.planner.forcing import Plan
 from joinfold.planner.planned_query import PlannedQuery
 from joinfold.session import Session
 from joinfold.workloads.arrival import SECOND_US, START_US
-from joinfold_bench.data import STREAMS, set_place
+from joinfold_bench.data import STREAMS, set_file_order
 from joinfold_bench.environment import Say
 
 SHORT = "[10 SECOND SLIDE 1 SECOND]"
@@ -37,14 +37,14 @@ FORCED = (
     "method=ic; early=a, b; index=a btree, b btree",
     "index=a sums, b sums",
 )
-VALUES, POSITIONS = 100, 100_000  # of the columns v and x
-ROUNDS = 2  # in the first one memory is asked for that later ones find
-HOPELESS = 4.0  # times what the run takes that follows
+VALUES, POSITIONS = 100, 100_000  # distinct values of the columns v and x
+ROUNDS = 2  # the first round also allocates memory, which later rounds reuse
+HOPELESS = 4.0  # a fixed plan is stopped after this many times the seconds of the adaptive run
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Part of a stream that shifts."""
+    """A part of the shifting stream with constant properties."""
 
     seconds: int
     rows_per_second: int
@@ -54,28 +54,28 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """A stream of two phases, in files of some seconds each."""
+    """A shifting stream: phases one after another, in files of ``seconds_per_file`` seconds."""
 
     phases: tuple[Phase, ...] = (Phase(60, 5_000, 10, 5_000), Phase(60, 10_000, 2, 2))
     seconds_per_file: int = 5
 
     def write(self, directory: Path) -> None:
-        """A folder for each stream."""
-        for place, stream in enumerate(STREAMS):
+        """Writes a folder for each stream, and sets the order in which its files are read."""
+        for stream_number, stream in enumerate(STREAMS):
             (directory / stream).mkdir(parents=True)
-            for number, table in enumerate(self.tables(place)):
+            for number, table in enumerate(self.tables(stream_number)):
                 file = directory / stream / f"part-{number:05d}.parquet"
                 parquet.write_table(table, file)
-                set_place(file, number)
+                set_file_order(file, number)
 
-    def tables(self, place: int) -> list[pa.Table]:
-        """The files of a stream."""
-        draw, found, first = np.random.default_rng((5, place)), [], 0
+    def tables(self, stream_number: int) -> list[pa.Table]:
+        """The rows of each file of a stream."""
+        draw, tables, first = np.random.default_rng((5, stream_number)), [], 0
         for phase in self.phases:
             for start in range(first, first + phase.seconds, self.seconds_per_file):
                 rows, span = phase.rows_per_second * self.seconds_per_file, self.seconds_per_file * SECOND_US
                 times = START_US + start * SECOND_US + np.sort(draw.integers(0, span, rows))
-                found.append(
+                tables.append(
                     pa.table(
                         {
                             "ts": pa.array(times, pa.timestamp("us", tz="UTC")),
@@ -87,12 +87,16 @@ class Shift:
                     )
                 )
             first += phase.seconds
-        return found
+        return tables
 
 
 @dataclass(frozen=True, slots=True)
 class ShiftRun:
-    """A plan on the whole stream: seconds of FOLD's CPU, or more where it was given up; how often it was changed."""
+    """A plan on the shifting stream.
+
+    ``seconds`` is the time of FOLD. If the run was stopped (not ``is_whole``), the plan would have taken longer.
+    ``changes`` counts the changes of plan.
+    """
 
     plan: str
     seconds: float
@@ -101,36 +105,36 @@ class ShiftRun:
 
 
 def run_shift(shift: Shift, differences: list[str], say: Say) -> list[ShiftRun]:
-    """The run that follows the data first, then every plan that can be forced; the better of some rounds of each."""
-    tables = {name: shift.tables(place) for place, name in enumerate(STREAMS)}
-    found: dict[str, ShiftRun] = {}
+    """Runs the plan that follows the data, then every forced plan. Returns the faster of the rounds of each."""
+    tables = {name: shift.tables(number) for number, name in enumerate(STREAMS)}
+    runs: dict[str, ShiftRun] = {}
     first: pa.Table | None = None
-    for told in ROUNDS * (ADAPTIVE, *FORCED):
-        before, patience = found.get(told), inf if told == ADAPTIVE else HOPELESS * found[ADAPTIVE].seconds
+    for name in ROUNDS * (ADAPTIVE, *FORCED):
+        before, patience = runs.get(name), inf if name == ADAPTIVE else HOPELESS * runs[ADAPTIVE].seconds
         if before is not None and not before.is_whole:
             continue
         session = Session()
-        for name, parts in tables.items():
-            session.stream(name, parts[0].schema, time="ts")
+        for stream, parts in tables.items():
+            session.stream(stream, parts[0].schema, time="ts")
         try:
-            plan = session.sql(SHIFTING, None if told == ADAPTIVE else Plan.parse(told)).plan
-        except QueryError:  # not every plan can do it
+            plan = session.sql(SHIFTING, None if name == ADAPTIVE else Plan.parse(name)).plan
+        except QueryError:  # not every plan can run the query
             continue
-        run, answers = _run(told, plan, tables, patience)
+        run, answers = _run(name, plan, tables, patience)
         if before is None or (run.is_whole and run.seconds < before.seconds):
-            found[told] = run
-        say(f"shifting in process, {told}: {run.seconds:.1f} s{'' if run.is_whole else ', given up'}")
+            runs[name] = run
+        say(f"shifting in process, {name}: {run.seconds:.1f} s{'' if run.is_whole else ', stopped'}")
         first = answers if first is None else first
-        difference = f"shifting in process, {told} and {ADAPTIVE}"
+        difference = f"shifting in process, {name} and {ADAPTIVE}"
         if run.is_whole and difference not in differences and not answers.equals(first):
             differences.append(difference)
-    return list(found.values())
+    return list(runs.values())
 
 
 def _run(
-    told: str, plan: PlannedQuery, tables: dict[str, list[pa.Table]], patience: float
+    name: str, plan: PlannedQuery, tables: dict[str, list[pa.Table]], patience: float
 ) -> tuple[ShiftRun, pa.Table]:
-    """One plan on the whole stream, or until it has taken too long; and its answers."""
+    """Runs one plan until the stream ends, or FOLD has taken ``patience`` seconds. Also returns the answers."""
     machine, answers = InProcess(plan), []
     for step in zip(*tables.values(), strict=True):
         machine.feed(dict(zip(tables, step, strict=True)))
@@ -138,5 +142,5 @@ def _run(
         if machine.measures.fold_seconds > patience:
             break
     is_whole = len(answers) == len(tables[STREAMS[0]])
-    given = pa.concat_tables(answers).sort_by([("instant", "ascending"), ("g", "ascending")])
-    return ShiftRun(told, machine.measures.fold_seconds, len(machine.changes), is_whole), given
+    ordered = pa.concat_tables(answers).sort_by([("instant", "ascending"), ("g", "ascending")])
+    return ShiftRun(name, machine.measures.fold_seconds, len(machine.changes), is_whole), ordered

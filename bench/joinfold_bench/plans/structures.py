@@ -1,8 +1,8 @@
-"""What the structures of a window cost by themselves: kernels on arrays, with no query around them.
+"""What the structures of a window cost alone: kernels on arrays, without a query.
 
-A window of so many rows is probed by equality, ten rows to a key, or by a band that holds a hundredth of the rows; then
-it slides, a row out and a row in. Every structure gets the same operations in the same order, and what it finds is
-compared with what the list finds, which cannot be wrong in an interesting way.
+A full window is probed by equality, with ten rows per key, or by a band that holds a hundredth of the rows. Then it
+slides: one row leaves, one row enters. Every structure gets the same operations in the same order. Its matches are
+compared with those of the list, which is too simple to be wrong.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ JOINS: tuple[JoinKind, ...] = ("equality", "band")
 ROWS_PER_KEY = 10
 BAND_SHARE = 0.01
 CODES = 10**9
-TOUCHES = 20_000_000  # members that a repeat looks at, so that slow probes are few
+TOUCHES = 20_000_000  # members that a repeat visits: the more members a probe visits, the fewer probes there are
 MOST_PROBES = 500_000
 SLIDES = 200_000
 COMPARED = 50
@@ -32,7 +32,7 @@ SEED = 7
 
 @dataclass(frozen=True, slots=True)
 class StructureRun:
-    """One structure over a window of some rows: medians of the repeats."""
+    """One structure over a window of ``rows`` rows: medians of the repeats."""
 
     join: JoinKind
     structure: str
@@ -44,7 +44,7 @@ class StructureRun:
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The rows of a window, and what comes after them; ``width`` is that of the band."""
+    """The rows of a window and the rows that enter after them; ``width`` is the width of the band."""
 
     join: JoinKind
     keys: Integers
@@ -63,34 +63,34 @@ class _Window:
         return len(self.keys) - SLIDES
 
     def filled(self) -> Operations:
-        """The first rows enter."""
+        """Operations that insert the first rows, until the window is full."""
         members = np.arange(self.rows)
         kinds = np.full(self.rows, INSERT, np.int8)
         return _operations(kinds, self.keys[: self.rows], self.codes[: self.rows], 0, members)
 
     def probes(self, count: int) -> Operations:
-        """Rows of another stream, drawn as these are."""
+        """Operations that probe with rows of another stream, drawn from the same distribution."""
         draw = np.random.default_rng(SEED + 1)
         keys = draw.choice(self.keys, count)
         lows = draw.integers(0, CODES - self.width, count) if self.width else np.zeros(count, np.int64)
         return _operations(np.full(count, PROBE, np.int8), keys, lows, self.width, np.zeros(count, np.int64))
 
     def slides(self) -> Operations:
-        """The oldest row leaves and another one enters, under its number."""
+        """Operations that replace the oldest row by a new one, again and again. The new row gets its number."""
         kinds = np.tile(np.array([EXPIRE, INSERT], np.int8), SLIDES)
         keys, codes = (np.repeat(column[self.rows :], 2) for column in (self.keys, self.codes))
         return _operations(kinds, keys, codes, 0, np.repeat(np.arange(SLIDES) % self.rows, 2))
 
 
 def measure_structures(join: JoinKind, rows: int, repeats: int) -> tuple[list[StructureRun], bool]:
-    """All structures that serve the join, and whether they found the same."""
+    """Measures all structures that can serve the join. Also returns whether they found the same matches."""
     window = _Window.drawn(join, rows)
-    runs, found = [], []
+    runs, matches = [], []
     for name, kind in STRUCTURES.items():
         if kind.needs_key and join == "band":
             continue
         structure = _full(kind, window)
-        found.append(_matches(structure, window))
+        matches.append(_matches(structure, window))
         probes = window.probes(_affordable(structure, window))
         probe_seconds = [_seconds(structure, probes) for _ in range(repeats)]
         slide_seconds = [_seconds(_full(kind, window), window.slides()) for _ in range(repeats)]
@@ -104,11 +104,11 @@ def measure_structures(join: JoinKind, rows: int, repeats: int) -> tuple[list[St
                 structure.bytes_held / rows,
             )
         )
-    return runs, all(other == found[0] for other in found)
+    return runs, all(other == matches[0] for other in matches)
 
 
 def _affordable(structure: Structure, window: _Window) -> int:
-    """How many probes look at about as many members as a repeat should, from what a few of them look at."""
+    """The number of probes that visit about ``TOUCHES`` members, estimated from a few probes."""
     before = structure.touched
     structure.apply(window.probes(COMPARED))
     return min(MOST_PROBES, max(COMPARED, COMPARED * TOUCHES // max(1, structure.touched - before)))
@@ -126,7 +126,7 @@ def _full(kind: type[Structure], window: _Window) -> Structure:
 
 
 def _seconds(structure: Structure, operations: Operations) -> float:
-    """How long the operations take; no matches are kept."""
+    """The seconds that the operations take. Matches are discarded."""
     start = perf_counter()
     for _ in structure.matches(operations):
         pass

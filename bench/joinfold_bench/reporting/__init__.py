@@ -1,1 +1,1 @@
-"""What suites found out, for a person and for a machine: one report for all of them."""
+"""The results of all suites, as tables for people and as JSON for programs."""

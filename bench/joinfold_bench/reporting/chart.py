@@ -1,4 +1,4 @@
-"""The rates as horizontal bars on a log scale, written as SVG by hand."""
+"""A chart of the rates: horizontal bars on a log scale, as SVG."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ OURS, OTHERS, WHISKER = "#c2410c", "#64748b", "#0f172a"
 
 
 def rates_svg(measurements: Sequence[Measurement]) -> str:
-    """A bar for each measurement: the median, and a line from the slowest to the fastest run."""
+    """The chart. A measurement is a bar as long as its median, with a line from its slowest to its fastest run."""
     low = math.floor(math.log10(min(measurement.rate.low for measurement in measurements)))
     high = math.ceil(math.log10(max(measurement.rate.high for measurement in measurements)))
     high = max(high, low + 1)
@@ -32,9 +32,9 @@ def rates_svg(measurements: Sequence[Measurement]) -> str:
         at = x(10**power)
         parts.append(f'<line x1="{at:.1f}" y1="{TOP - 8}" x2="{at:.1f}" y2="{height - 12}" stroke="#e2e8f0"/>')
         parts.append(f'<text x="{at:.1f}" y="{TOP - 12}" text-anchor="middle" fill="#475569">{10**power:,}</text>')
-    for place, measurement in enumerate(measurements):
-        parts += _bar(measurement, TOP + ROW_HEIGHT * place, x(10**low), x(measurement.rate.middle))
-        parts.append(_whisker(TOP + ROW_HEIGHT * place, x(measurement.rate.low), x(measurement.rate.high)))
+    for number, measurement in enumerate(measurements):
+        parts += _bar(measurement, TOP + ROW_HEIGHT * number, x(10**low), x(measurement.rate.middle))
+        parts.append(_whisker(TOP + ROW_HEIGHT * number, x(measurement.rate.low), x(measurement.rate.high)))
     return "\n".join([*parts, "</svg>", ""])
 
 

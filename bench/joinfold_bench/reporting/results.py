@@ -1,10 +1,10 @@
-"""What a suite found out: one type for all suites, so that one report prints and writes them.
+"""The results of a suite. All suites share these types, so one report prints and writes them.
 
-    Results              answers that differ, where and how long it was measured
-    └── EngineResults    engines over the same files
-        └── MixedResults    and joinfold's plans beside each other, in process
+    Results                 answers that differ, environment, duration
+    └── EngineResults       adds engines over the same files
+        └── MixedResults    adds joinfold's plans beside each other, in process
 
-Whoever adds a suite says what its tables are and which figures go to JSON; the rest is here and in ``writing``.
+A new suite defines its tables and its figures for JSON. The rest is here and in ``writing``.
 """
 
 from abc import ABC, abstractmethod
@@ -23,7 +23,7 @@ from joinfold_bench.reporting.tables import bar_table, check_table, comparison_t
 
 @dataclass(slots=True)
 class Results(ABC):
-    """What was found out, in the order in which it was; ``differences`` says whose answers were not as they should."""
+    """The results of a suite. ``differences`` names answers that should be equal and are not."""
 
     differences: list[str] = field(default_factory=list, kw_only=True)
     environment: dict[str, Any] = field(default_factory=dict, kw_only=True)
@@ -31,29 +31,29 @@ class Results(ABC):
 
     @abstractmethod
     def tables(self) -> list[Table]:
-        """What is worth printing, in order."""
+        """The tables to print, in order."""
 
     @abstractmethod
     def figures(self) -> dict[str, Any]:
-        """What goes to JSON beside the environment and the seconds: everything but the answers themselves."""
+        """Everything for JSON except the environment, the seconds and the answers."""
 
     @property
     def wrong(self) -> list[str]:
-        """All answers that were not equal to others, in words."""
+        """All answers that should be equal and are not, in words."""
         return self.differences
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the answers themselves."""
+        """Everything except the answers."""
         return {"environment": self.environment, "seconds": self.seconds, **self.figures()}
 
     def files(self) -> dict[str, str]:
-        """What is written beside the JSON: names of files and their texts."""
+        """Files to write beside the JSON: their names and texts."""
         return {}
 
 
 @dataclass(slots=True)
 class EngineResults(Results):
-    """What engines did over the same files, how fast joinfold is beside them, and whose answers were compared."""
+    """Engines over the same files: their rates, how joinfold compares with them, and which answers were compared."""
 
     measurements: list[Measurement] = field(default_factory=list)
     comparisons: list[Comparison] = field(default_factory=list)
@@ -62,12 +62,12 @@ class EngineResults(Results):
 
     @property
     def wrong(self) -> list[str]:
-        """Answers of engines that were not equal, and other differences."""
+        """Engines whose answers differ, and other differences."""
         checks = [check for check in self.checks if check.verdict == "different"]
         return [*(f"{check.dataset}, {check.left} and {check.right}" for check in checks), *self.differences]
 
     def tables(self) -> list[Table]:
-        """Rates, ratios, and which answers were compared."""
+        """The rates, the ratios, and which answers were compared."""
         return [rate_table(self.measurements), comparison_table(self.comparisons), check_table(self.checks)]
 
     def figures(self) -> dict[str, Any]:
@@ -85,16 +85,16 @@ class EngineResults(Results):
 
 @dataclass(slots=True)
 class MixedResults(EngineResults):
-    """What engines did, and plans in process beside each other."""
+    """Engines over the same files, and plans beside each other in process."""
 
     plan_comparisons: list[PlanComparison] = field(default_factory=list)
 
     def tables_with(self, *between: Table) -> list[Table]:
-        """The tables of the engines, others of the suite, and how plans compare."""
+        """The tables of the engines, then those given, then the comparisons of plans."""
         return [*EngineResults.tables(self), *between, bar_table(self.plan_comparisons)]
 
     def figures(self) -> dict[str, Any]:
-        """The engines, and how plans compare."""
+        """The engines, and the comparisons of plans."""
         return EngineResults.figures(self) | {
             "plan_comparisons": [asdict(item) | {"met": item.is_met} for item in self.plan_comparisons],
             "differences": self.differences,
@@ -102,7 +102,7 @@ class MixedResults(EngineResults):
 
 
 def plan_json(run: PlanRun | ShareRun) -> dict[str, Any]:
-    """What was measured of a plan, without its answers."""
+    """The measurements of a plan, without its answers."""
     return {item.name: getattr(run, item.name) for item in fields(run) if item.name != "answers"}
 
 

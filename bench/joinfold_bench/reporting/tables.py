@@ -1,4 +1,4 @@
-"""Tables that several suites print, and how every table of a suite looks."""
+"""Tables that several suites print, and the style of all tables."""
 
 from collections.abc import Collection, Sequence
 
@@ -15,8 +15,8 @@ NUMERIC = frozenset(["rows/s", "ratio", "bar", "instants", "rows", "matches", "�
 
 
 def rate_table(measurements: Sequence[Measurement]) -> Table:
-    """How fast each engine was."""
-    table = new_table("Rates", "engine", "data", "slide", "rows/s", "from … to", "start-up s", "read from")
+    """The rate of each engine."""
+    table = new_table("Rates", "engine", "data", "slide", "rows/s", "from … to", "start-up s", "based on")
     for measurement in measurements:
         rate, startup = measurement.rate, measurement.startup
         bases = sorted({run.rate.basis for run in measurement.runs})
@@ -33,8 +33,8 @@ def rate_table(measurements: Sequence[Measurement]) -> Table:
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> Table:
-    """How many times as fast as each other engine joinfold is."""
-    table = new_table("joinfold against", "against", "data", "slide", "ratio", "from … to", "bar", "")
+    """The rate of joinfold divided by the rate of each other engine."""
+    table = new_table("joinfold against other engines", "against", "data", "slide", "ratio", "from … to", "bar", "")
     for item in comparisons:
         table.add_row(
             item.against,
@@ -49,8 +49,8 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
 
 
 def check_table(checks: Sequence[Check]) -> Table:
-    """Which answers were compared."""
-    table = new_table("Answers", "engine", "with", "data", "slide", "instants", "rows", "")
+    """The answers that were compared, and the verdicts."""
+    table = new_table("Answers compared", "engine", "with", "data", "slide", "instants", "rows", "")
     for check in checks:
         table.add_row(
             check.left,
@@ -65,7 +65,7 @@ def check_table(checks: Sequence[Check]) -> Table:
 
 
 def plan_table(title: str, plans: Sequence[PlanRun]) -> Table:
-    """What each plan holds, and how long a row takes."""
+    """The time per row and the memory of each plan."""
     table = new_table(title, "join", "plan", "rows", "slide", "matches", "µs/row", "held MB")
     for run in plans:
         table.add_row(
@@ -81,8 +81,8 @@ def plan_table(title: str, plans: Sequence[PlanRun]) -> Table:
 
 
 def bar_table(comparisons: Sequence[PlanComparison]) -> Table:
-    """How many times as much one plan takes as another."""
-    table = new_table("Plans against each other", "join", "what", "ratio", "from … to", "bar", "")
+    """The ratios of what two plans take, beside their bars."""
+    table = new_table("Plans compared", "join", "what", "ratio", "from … to", "bar", "")
     for item in comparisons:
         met = "met" if item.is_met else "missed"
         table.add_row(
@@ -92,7 +92,7 @@ def bar_table(comparisons: Sequence[PlanComparison]) -> Table:
 
 
 def new_table(title: str, *columns: str, numeric: Collection[str] = ()) -> Table:
-    """A table without rows; numbers are to the right: those that every suite has, and those that it names."""
+    """An empty table. The columns in ``NUMERIC`` and in ``numeric`` are aligned to the right."""
     table = Table(title=title, title_justify="left", title_style="bold")
     for column in columns:
         is_number = column in NUMERIC or column in numeric
@@ -101,10 +101,10 @@ def new_table(title: str, *columns: str, numeric: Collection[str] = ()) -> Table
 
 
 def times_text(ratio: float) -> str:
-    """A ratio as a person writes it."""
+    """A ratio as text, such as "0.50 ×" or "1,234 ×"."""
     return f"{ratio:,.0f} ×" if ratio >= 10 else f"{ratio:.2f} ×"
 
 
 def range_text(spread: Spread) -> str:
-    """From where to where ratios went, if there were several."""
+    """The smallest and the largest ratio as text; empty if they are equal."""
     return "" if spread.low == spread.high else f"{times_text(spread.low)} … {times_text(spread.high)}"

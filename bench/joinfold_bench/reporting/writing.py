@@ -1,4 +1,4 @@
-"""Results as files in a folder that is made before the long work begins."""
+"""Writes results to files."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ from joinfold_bench.reporting.results import Results
 
 
 def prepare_output(directory: Path) -> None:
-    """Makes the folder of the report, before the long work begins."""
+    """Creates the output folder. Called first, so that an unusable folder is noticed before a long run."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -16,7 +16,7 @@ def prepare_output(directory: Path) -> None:
 
 
 def write_results(results: Results, directory: Path, name: str) -> tuple[Path, ...]:
-    """Writes the figures as JSON under a name, and whatever else the results have; gives the paths."""
+    """Writes the results as JSON to a file with this name, and their other files. Returns the paths."""
     texts = {name: json.dumps(results.to_json(), indent=1) + "\n", **results.files()}
     for file, text in texts.items():
         (directory / file).write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What can be measured. A suite is a file, and an entry in ``SUITES``."""
+"""The suites. Each is one file and one entry in ``SUITES``."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ SUITES: Mapping[str, Suite] = {suite.name: suite for suite in (ENGINES, METHODS,
 
 
 def suite_named(name: str) -> Suite:
-    """The suite of a name."""
+    """The suite with this name."""
     if name in SUITES:
         return SUITES[name]
     near, has = suggestion(name, SUITES), f"There are: {', '.join(SUITES)}."

@@ -1,7 +1,4 @@
-"""joinfold, Spark's own plans and DuckDB over the same files: rates, bars and equal answers.
-
-The bars are those of the design ("Speed and size to reach").
-"""
+"""joinfold, Spark's own plans and DuckDB over the same files: rates, bars and equal answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +33,11 @@ SLIDES_BAR, SKEW_BAR = 0.7, 1 / 1.5
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How much is run: ``full`` adds the sweeps and Spark on R1; Spark's own plans are stopped after the cap."""
+    """How much is run.
+
+    ``full`` adds the sweeps, and Spark's own plans on R1. ``cap_seconds`` stops a slow run of Spark's own plans, and of
+    DuckDB when it is timed.
+    """
 
     full: bool = False
     repeats: int = 3
@@ -47,10 +48,10 @@ class Settings:
 
 @dataclass(slots=True)
 class SideBySide(EngineResults):
-    """What engines did, and joinfold alone where one property of R1 is varied."""
+    """Engines over the same files, and joinfold alone while one property of R1 is varied."""
 
     def tables(self) -> list[Table]:
-        """What is worth printing, in order; sweeps only where there were some."""
+        """The tables to print, in order. The table of sweeps is left out if there were none."""
         printed = EngineResults.tables(self)
         return [*printed, sweep_table(self.sweeps)] if self.sweeps else printed
 
@@ -60,7 +61,7 @@ class SideBySide(EngineResults):
 
 
 def sweep_table(sweeps: Sequence[SweepPoint]) -> Table:
-    """joinfold over what the sweeps varied."""
+    """The rate and the state of joinfold at each value of each sweep."""
     columns = ("varied", "value", "rows/s", "state memory MB")
     table = new_table("joinfold on R1, one property varied", *columns, numeric=("value", "state memory MB"))
     for point in sweeps:
@@ -71,7 +72,7 @@ def sweep_table(sweeps: Sequence[SweepPoint]) -> Table:
 
 
 def run_engines(settings: Settings, session: Session, say: Say = lambda line: None) -> SideBySide:
-    """Runs everything on files in a temporary folder; ``say`` gets a line for each step."""
+    """Runs everything on files in a temporary folder. ``say`` gets a line for each step."""
     results = SideBySide()
     with watched(results, say, session.spark), bench_folder() as folder:
         suite = _Suite(settings, say, Steps(folder, partial(run_engine, session, size_us=SIZE_US), say), results)
@@ -93,7 +94,7 @@ class _Suite:
     # --- comparisons ----------------------------------------------------------------------------------------
 
     def against_the_limit_and_duckdb(self) -> None:
-        """R1: what Spark can hand to Python at all, and an engine that keeps everything in memory."""
+        """Compares joinfold on R1 with the limit, and with DuckDB, which keeps everything in memory."""
         data, results = self.settings.r1, self.results
         limit, ours = self._measure([(LIMIT, SLIDE_US), (JOINFOLD, SLIDE_US)], data)
         results.comparisons.append(Comparison.of(ours, limit, LIMIT_BAR))
@@ -107,7 +108,7 @@ class _Suite:
             results.checks.append(compare(ours, theirs, at_theirs=True))
 
     def against_spark(self, data: Dataset, bar: float) -> None:
-        """Spark's own plans, each at the slide that the design measured it with; on R0 also all of DuckDB's answers."""
+        """Compares joinfold with Spark's own plans, each at its own slide. On R0, DuckDB checks all answers as well."""
         results = self.results
         for engine, slide_us in ((SPARK_HAND, SLIDE_US), (SPARK_JOIN, JOIN_SLIDE_US)):
             (ours,) = self._measure([(JOINFOLD, slide_us)], data)
@@ -121,7 +122,7 @@ class _Suite:
     # --- sweeps ---------------------------------------------------------------------------------------------
 
     def sweep_all(self) -> None:
-        """joinfold alone, one property of R1 at a time; those with a bar are repeated in turn."""
+        """Runs joinfold alone and varies one property of R1 at a time. Sweeps with a bar are repeated."""
         r1 = self.settings.r1
         slides = [(str(parts), r1, SIZE_US // parts) for parts in (1, 6, 60, 600)]
         by_slide = self._sweep("size/slide", slides, self.settings.repeats)
@@ -132,16 +133,17 @@ class _Suite:
         sparse = [replace(r1, shared_keys=shared) for shared in (1, r1.keys // 100, r1.keys)]
         paired = [*sparse, replace(r1, keys=r1.keys_for(1e9, SIZE_US))]
         self._sweep("pairs in the windows", [(f"{data.pairs(SIZE_US):.1e}", data, SLIDE_US) for data in paired])
-        of_six = Comparison.of(by_slide[3], by_slide[1], SLIDES_BAR, "joinfold at size/slide 6, here 600")
-        of_uniform = Comparison.of(by_skew[1], by_skew[0], SKEW_BAR, "joinfold on uniform keys, here half on one")
+        of_six = Comparison.of(by_slide[3], by_slide[1], SLIDES_BAR, "joinfold at size/slide 6 (measured: 600)")
+        uniform = "joinfold on uniform keys (measured: half on one key)"
+        of_uniform = Comparison.of(by_skew[1], by_skew[0], SKEW_BAR, uniform)
         self.results.comparisons += [of_six, of_uniform]
 
     def _sweep(self, name: str, points: Sequence[tuple[str, Dataset, int]], repeats: int = 1) -> list[Measurement]:
         self.say(f"sweep over {name}: {', '.join(value for value, _, _ in points)}")
         measurements = [Measurement(JOINFOLD, data, slide_us) for _, data, slide_us in points]
         self.steps.run_in_turn(measurements, repeats, keep_answers=False)
-        found = zip(points, measurements, strict=True)
-        self.results.sweeps += [SweepPoint(name, value, measurement) for (value, _, _), measurement in found]
+        measured = zip(points, measurements, strict=True)
+        self.results.sweeps += [SweepPoint(name, value, measurement) for (value, _, _), measurement in measured]
         return measurements
 
     # --- steps ----------------------------------------------------------------------------------------------
@@ -168,7 +170,7 @@ class _Suite:
         timed: bool = True,
         tables: type[DuckTables] = DuckTables,
     ) -> Measurement:
-        """DuckDB at some instants with full windows, timed; or at all instants, for their answers alone."""
+        """DuckDB at some instants with full windows, timed; or at all instants, only for the answers."""
         first = START_US + SIZE_US if timed else START_US + slide_us
         instants = range(first, last_us + 1, slide_us)[: DUCK_INSTANTS if timed else None]
         cap_seconds = self.settings.cap_seconds if timed else UNCAPPED_SECONDS
@@ -197,10 +199,10 @@ ENGINES = Suite(
     "engines",
     "joinfold, Spark's own plans and DuckDB over the same files",
     {
-        "full": "Spark on R1 and the sweeps, too",
-        "repeats": "runs of joinfold and of the limit, in turn; 3 unless given",
-        "cap": "seconds after which a slow engine is stopped; 60 unless given, with --full 300",
-        "seconds": "event time of R1, of which 100 s are a micro-batch of 2,000,000 rows; 600 unless given",
+        "full": "also runs Spark's own plans on R1, and the sweeps",
+        "repeats": "how often joinfold and the limit run, in turn; default 3",
+        "cap": "seconds after which a slow engine is stopped; default 60, with --full 300",
+        "seconds": "event time of R1; 100 s are one micro-batch of 2,000,000 rows; default 600",
     },
     _run,
     "results.json",

@@ -1,7 +1,8 @@
-"""Joins of many streams: three over two keys as a chain of folds, three over one key in one fold.
+"""Joins of three streams: over two keys as a chain of folds, and over one key in one fold.
 
-The chain runs on Spark, beside the limit and beside Spark's own joins; the one fold in process, beside that of two
-streams. Neither builds the join, so the state is what is in the windows and a further stream costs what its rows do.
+The chain runs on Spark and is compared with the limit and with Spark's own joins. The one fold runs in process and is
+compared with a fold of two streams. Neither builds the join. So the state holds only the rows of the windows, and a
+third stream costs no more than its rows.
 """
 
 from collections.abc import Sequence
@@ -34,9 +35,10 @@ DUCK_INSTANTS = 10
 
 @dataclass(frozen=True, slots=True)
 class JoinSettings:
-    """How much is run: Spark on ``small`` only; of the join over one key, the rows of each full window and its slides.
+    """How much is run. Spark's own joins run on ``small`` only.
 
-    Every key has five rows in a window, so there are 125 combinations of three streams for each, a million in all.
+    The last four fields are of the join over one key: rows in a full window, slides in a window, keys, and measured
+    slides. Every key has five rows in a window, so three streams have 125 combinations per key, a million in all.
     """
 
     repeats: int = 3
@@ -51,26 +53,26 @@ class JoinSettings:
 
 @dataclass(slots=True)
 class JoinResults(MixedResults):
-    """What streaming engines did and joinfold kept, and plans in process."""
+    """Streaming engines, the size of joinfold's state, and plans in process."""
 
     states: list[StateSize] = field(default_factory=list)
     plans: list[PlanRun] = field(default_factory=list)
 
     def tables(self) -> list[Table]:
-        """What is worth printing, in order."""
-        title = "One key in one fold, PACK and FOLD in process and row by row"
+        """The tables to print, in order."""
+        title = "One key in one fold: PACK and FOLD, in process and row by row"
         return self.tables_with(state_table(self.states), plan_table(title, self.plans))
 
     def figures(self) -> dict[str, Any]:
-        """The engines, what joinfold kept, and the plans."""
+        """The engines, the state, and the plans."""
         states, plans = [asdict(size) for size in self.states], [plan_json(run) for run in self.plans]
         return MixedResults.figures(self) | {"states": states, "plans": plans}
 
 
 def state_table(states: Sequence[StateSize]) -> Table:
-    """What joinfold keeps of how many events."""
-    kept = ("events", "entries", "state MB", "bytes/event")
-    table = new_table("State of joinfold, at the end", "data", *kept, numeric=kept)
+    """The size of joinfold's state for each number of events."""
+    columns = ("events", "entries", "state MB", "bytes/event")
+    table = new_table("State of joinfold at the end", "data", *columns, numeric=columns)
     for size in states:
         events = size.dataset.events
         table.add_row(
@@ -84,7 +86,7 @@ def state_table(states: Sequence[StateSize]) -> Table:
 
 
 def run_joins(settings: JoinSettings, session: Session, say: Say = lambda line: None) -> JoinResults:
-    """Measures joins of three streams; ``say`` gets a line for each step."""
+    """Measures joins of three streams. ``say`` gets a line for each step."""
     results = JoinResults()
     with watched(results, say, session.spark), bench_folder() as folder:
         compare_common_key(settings, results, say)
@@ -103,14 +105,14 @@ class _Joins:
     results: JoinResults
 
     def against_the_limit(self) -> Measurement:
-        """The large data; the answers beside DuckDB's at some instants."""
+        """Compares joinfold with the limit on the large data, and checks its answers with DuckDB."""
         limit, ours = self._measured(self.settings.large, self.settings.repeats, LIMIT, JOINFOLD)
         self.results.comparisons.append(Comparison.of(ours, limit, CHAIN_LIMIT_BAR))
         self._check_with_duck(ours)
         return ours
 
     def states(self) -> None:
-        """What is kept of all events, and of half of them in the same time."""
+        """Measures the state for all events, and for half as many in the same time."""
         all_ = self.settings.large
         half = replace(all_, events=all_.events // 2, events_per_second=all_.events_per_second / 2)
         half = replace(half, name=f"half of {all_.name}", events_per_file=all_.events_per_file // 2)
@@ -120,12 +122,15 @@ class _Joins:
             self.steps.say(f"state of {data}: {size.state_bytes / 1e6:,.1f} MB in {size.entries:,} entries")
 
     def against_spark(self, large: Measurement) -> None:
-        """The small data, which Spark's own joins can finish; also what joinfold did on the large data."""
+        """Compares joinfold with Spark's own joins on the small data, which these can finish.
+
+        Also compares joinfold's rate on the large data with their rate on the small data.
+        """
         small = self.settings.small
         (ours,) = self._measured(small, self.settings.repeats, JOINFOLD)
         self._check_with_duck(ours)
         (theirs,) = self._measured(small, 1, SPARK_JOINS, cap_seconds=self.settings.cap_seconds)
-        on_both = f"{theirs.engine} on {small.name}, here {large.dataset.name}"
+        on_both = f"{theirs.engine} on {small.name} (joinfold: {large.dataset.name})"
         self.results.comparisons += [
             Comparison.of(ours, theirs, SPARK_JOINS_BAR),
             Comparison.of(large, theirs, None, on_both),
@@ -141,7 +146,7 @@ class _Joins:
         return measurements
 
     def _check_with_duck(self, ours: Measurement) -> None:
-        """At instants from the first to the last, so that windows fill in some of them and are full in others."""
+        """Compares answers with DuckDB's at instants from beginning to end, so with windows that fill and full ones."""
         assert isinstance(ours.dataset, AuctionData)
         instants = range(START_US + SLIDE_US, last_instant(ours.answers[0]) + 1, SLIDE_US)
         chosen = instants[:: -max(1, len(instants) // DUCK_INSTANTS)][::-1]
@@ -151,25 +156,25 @@ class _Joins:
 
 
 def compare_common_key(settings: JoinSettings, results: JoinResults, say: Say) -> None:
-    """Three streams of one key, beside two of them; in turn, so that other load meets both."""
+    """Compares three streams of one key with two of them. They run in turn, so that other load affects both."""
     runs: dict[str, list[PlanRun]] = {"two streams": [], "three streams": []}
     for _ in range(settings.repeats):
         for (name, done), aliases in zip(runs.items(), (("a", "b"), ("a", "b", "c")), strict=True):
             streams = common_key(settings.rows, settings.slides, settings.measured, settings.keys, aliases)
             run = run_course(streams, name, None, settings.measured, say, with_pack=True)
             if not is_right(streams, settings.keys, run):
-                results.differences.append(f"{run.query}, {name} and what follows from the rows")
+                results.differences.append(f"{run.query}, {name} and the expected answer")
             done.append(run)
     for done in runs.values():
         slides = tuple(seconds for run in done for seconds in run.row_seconds)
         results.plans.append(replace(done[-1], row_seconds=slides))
     two, three = ([run.seconds.middle for run in done] for done in runs.values())
-    what = "time of two streams to three, a row"
+    what = "time per row: two streams ÷ three streams"
     results.plan_comparisons.append(PlanComparison("common key", what, ratio_of(two, three), THIRD_STREAM_BAR))
 
 
 def is_right(streams: Streams, keys: int, run: PlanRun) -> bool:
-    """Whether the last answer is the one that equal numbers of rows for every key leave no choice about."""
+    """Whether the last answer is right. It is easily computed, because every key has the same number of rows."""
     last = run.answers.slice(run.answers.num_rows - 1).to_pylist()[0]
     summed = list(streams.data.values())[-1]
     start = last["instant"] - timedelta(microseconds=SIZE_US)
@@ -187,8 +192,8 @@ JOINS = Suite(
     "joins",
     "joins of three streams: over two keys on Spark, over one key in process",
     {
-        "repeats": "runs of joinfold and of the limit, in turn; 3 unless given",
-        "cap": "seconds after which Spark's own joins are stopped; 300 unless given",
+        "repeats": "how often joinfold and the limit run, in turn; default 3",
+        "cap": "seconds after which Spark's own joins are stopped; default 300",
     },
     _run,
     "results-joins.json",

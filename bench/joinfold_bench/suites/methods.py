@@ -1,7 +1,7 @@
-"""Join methods and structures side by side, without Spark: what they hold, how long a row takes, which bars they meet.
+"""Methods and structures side by side, without Spark: memory, time per row, and the bars that they meet.
 
-Memory is what PC keeps of all pairs, beside TC and IC, which keep sums. A band join is answered from sums over ranges,
-or by finding every match in a tree. Whatever the plan, the answers must be the same.
+Memory is compared between PC, which keeps all pairs, and TC and IC, which keep sums. Time is compared between two ways
+to answer a band join: from sums over ranges, and by finding every match in a tree. All plans must answer alike.
 """
 
 from collections.abc import Sequence
@@ -25,9 +25,10 @@ MEMORY_BAR, CHARGES_BAR, BAND_BAR = 20.0, 1.0, 50.0
 
 @dataclass(frozen=True, slots=True)
 class MethodSettings:
-    """Rows in each full window, in how many slides they come, and how many slides are measured.
+    """Rows in a full window, slides in a window, and how many slides are measured.
 
-    Sums over ranges take a fiftieth of the time, so more of their slides are, and what they do seldom is among it.
+    Sums over ranges take a fiftieth of the time. So more of their slides are measured, enough to include work that they
+    rarely do.
     """
 
     memory_rows: int = 10_000
@@ -43,14 +44,14 @@ class MethodSettings:
 
 @dataclass(slots=True)
 class MethodResults(Results):
-    """What plans held and took, how they compare, and what structures do by themselves."""
+    """The memory and time of plans, how plans compare, and the structures alone."""
 
     plans: list[PlanRun] = field(default_factory=list)
     comparisons: list[PlanComparison] = field(default_factory=list)
     structures: list[StructureRun] = field(default_factory=list)
 
     def tables(self) -> list[Table]:
-        """What is worth printing, in order."""
+        """The tables to print, in order."""
         title = "Plans, in process and row by row"
         return [plan_table(title, self.plans), bar_table(self.comparisons), structure_table(self.structures)]
 
@@ -65,8 +66,8 @@ class MethodResults(Results):
 
 
 def structure_table(structures: Sequence[StructureRun]) -> Table:
-    """What each structure does in a second."""
-    title = "Structures by themselves: ten rows to a key, or a band of 1 %"
+    """Operations per second, and bytes per row, of each structure."""
+    title = "Structures alone: ten rows per key, or a band of 1 %"
     measured = ("probes/s", "insert + expire/s", "bytes/row")
     table = new_table(title, "join", "rows", "structure", *measured, numeric=measured)
     for run in structures:
@@ -82,7 +83,7 @@ def structure_table(structures: Sequence[StructureRun]) -> Table:
 
 
 def run_methods(settings: MethodSettings, say: Say = lambda line: None) -> MethodResults:
-    """Measures methods, plans of a band join, and structures; ``say`` gets a line for each step."""
+    """Measures methods, plans of a band join, and structures. ``say`` gets a line for each step."""
     results = MethodResults()
     with watched(results, say):
         compare_methods(settings, results, say)
@@ -92,19 +93,19 @@ def run_methods(settings: MethodSettings, say: Say = lambda line: None) -> Metho
 
 
 def compare_methods(settings: MethodSettings, results: MethodResults, say: Say) -> None:
-    """PC, TC and IC over hashed windows of single rows."""
+    """Compares the memory of PC, TC and IC over hashed windows of single rows."""
     streams = equality(settings.memory_rows, settings.memory_slides, settings.measured, settings.keys, settings.groups)
     plans = {name.upper(): Plan(name, (), dict.fromkeys(STREAMS, "hash")) for name in ("pc", "tc", "ic")}
     runs = [run_plan(streams, name, plan, settings.measured, results, say) for name, plan in plans.items()]
     held = {run.plan: float(run.bytes_held) for run in runs}
     results.comparisons += [
-        PlanComparison(streams.name, f"memory of {more} to {less}", Spread.of([held[more] / held[less]]), bar)
+        PlanComparison(streams.name, f"memory: {more} ÷ {less}", Spread.of([held[more] / held[less]]), bar)
         for more, less, bar in (("PC", "TC", MEMORY_BAR), ("PC", "IC", MEMORY_BAR), ("TC", "IC", CHARGES_BAR))
     ]
 
 
 def compare_band_plans(settings: MethodSettings, results: MethodResults, say: Say) -> None:
-    """Sums over ranges, and trees in which every match is found."""
+    """Compares the time of sums over ranges with that of trees, in which every match is found."""
     most = max(settings.measured, settings.sums_measured)
     streams = band(settings.band_rows, settings.band_slides, most, BAND_SHARE)
     summed = Plan(index=dict.fromkeys(STREAMS, "sums"))
@@ -113,23 +114,24 @@ def compare_band_plans(settings: MethodSettings, results: MethodResults, say: Sa
         plan = Plan("ic", (), dict.fromkeys(STREAMS, name))
         slow = run_plan(streams, f"IC, {name}", plan, settings.measured, results, say).seconds
         ratio = Spread(slow.middle / fast.middle, slow.low / fast.high, slow.high / fast.low)
-        results.comparisons.append(PlanComparison(streams.name, f"time of IC, {name} to sums", ratio, BAND_BAR))
+        what = f"time per row: IC with {name} ÷ sums"
+        results.comparisons.append(PlanComparison(streams.name, what, ratio, BAND_BAR))
 
 
 def compare_structures(settings: MethodSettings, results: MethodResults, say: Say) -> None:
-    """List, hash and trees by themselves."""
+    """Measures list, hash and trees alone."""
     for join in JOINS:
         for rows in settings.structure_rows:
             runs, are_equal = measure_structures(join, rows, settings.measured)
             results.structures += runs
             if not are_equal:
-                results.differences.append(f"{join}, structures of {rows:,} rows")
-            told = ", ".join(f"{run.structure} {run.probes_per_second:,.0f}" for run in runs)
-            say(f"{join}, structures of {rows:,} rows: probes/s: {told}")
+                results.differences.append(f"{join}, matches of the structures in windows of {rows:,} rows")
+            rates = ", ".join(f"{run.structure} {run.probes_per_second:,.0f}" for run in runs)
+            say(f"{join}, probes/s in windows of {rows:,} rows: {rates}")
 
 
 def run_plan(streams: Streams, name: str, plan: Plan, measured: int, results: MethodResults, say: Say) -> PlanRun:
-    """One plan, and whether its answers are those of the plans before it."""
+    """Runs one plan, and compares its answers with those of the first plan of the same query."""
     run = run_course(streams, name, plan, measured, say)
     first = next((other for other in results.plans if other.query == run.query), run)
     if not run.agrees(first):
@@ -145,7 +147,7 @@ def _run(options: Options, say: Say) -> MethodResults:
 METHODS = Suite(
     "methods",
     "joinfold's methods and structures beside each other, in process and without Spark",
-    {"repeats": "slides that are measured; 3 unless given"},
+    {"repeats": "how many slides are measured; default 3"},
     _run,
     "results-methods.json",
 )

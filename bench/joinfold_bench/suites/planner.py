@@ -1,7 +1,7 @@
-"""Is the plan that is chosen by cost also the fastest? In process, and on Spark if that is asked for.
+"""Is the plan that is chosen by cost also the fastest? In process, and with ``--full`` also on Spark.
 
-The plans that the papers compare are ranked too: those of which one takes more than a fifth longer than the other
-should be estimated in that order.
+The suite also checks how the plans that the papers compare are ranked. If one plan takes more than a fifth longer than
+another, its estimate should be higher.
 """
 
 from collections.abc import Sequence
@@ -23,13 +23,13 @@ from joinfold_bench.reporting.tables import new_table
 from joinfold_bench.suites.suite import Options, Suite
 
 NEAR_BAR = 0.9  # the share of trials in which the chosen plan should be near the fastest
-WITHIN = 2.0  # memory should be estimated within this factor
+WITHIN = 2.0  # the estimate of memory should be right within this factor
 PAPERS = {"Wang: PC, IC, TC": ("ic hash 0", "tc hash 0", "pc hash 0"), "Kang: structures": ("ic ",)}
 
 
 @dataclass(slots=True)
 class PlannerResults(Results):
-    """All runs in process, the verdict on each trial, and what was run on Spark, if anything was."""
+    """All runs in process, the verdict on each trial, and the runs on Spark, if any."""
 
     runs: list[PlannedRun] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
@@ -38,34 +38,37 @@ class PlannerResults(Results):
 
     @property
     def wrong(self) -> list[str]:
-        """Plans whose answers were not equal, on Spark or on the stream that shifts."""
+        """Plans whose answers differ, on Spark or on the shifting stream."""
         return [*self.differences, *self.on_spark.differences]
 
     @property
     def near_share(self) -> float:
-        """The share of trials whose choice is near the best."""
+        """The share of trials whose chosen plan is near the fastest."""
         return sum(verdict.is_near for verdict in self.verdicts) / len(self.verdicts)
 
     @property
     def memory_share(self) -> float:
-        """The share of chosen plans whose memory is estimated within the factor."""
+        """The share of chosen plans whose memory is estimated within the factor ``WITHIN``."""
         chosen = {(verdict.trial, verdict.chosen) for verdict in self.verdicts}
         ratios = [run.estimated_bytes / run.measured_bytes for run in self.runs if (run.trial, run.plan) in chosen]
         return sum(1 / WITHIN <= ratio <= WITHIN for ratio in ratios) / len(ratios)
 
     def ranked_share(self, names: Sequence[str]) -> tuple[float, int]:
-        """Of pairs of plans with these beginnings that differ, the share that is estimated in order, and how many."""
+        """The share of pairs of plans whose estimates are in the measured order, and the number of pairs.
+
+        It takes plans whose names begin with one of ``names``, and pairs whose times differ by more than a fifth.
+        """
         right = total = 0
         for trial in dict.fromkeys(run.trial for run in self.runs):
-            own = [run for run in self.runs if run.trial == trial and run.plan.startswith(tuple(names))]
-            for one, other in combinations(own, 2):
+            runs = [run for run in self.runs if run.trial == trial and run.plan.startswith(tuple(names))]
+            for one, other in combinations(runs, 2):
                 if max(one.measured_cpu, other.measured_cpu) > NEAR * min(one.measured_cpu, other.measured_cpu):
                     total += 1
                     right += (one.measured_cpu < other.measured_cpu) == (one.estimated_cpu < other.estimated_cpu)
         return right / max(total, 1), total
 
     def tables(self) -> list[Table]:
-        """What is worth printing, in order."""
+        """The tables to print, in order."""
         tables = [_verdict_table(self), _share_table(self)]
         if self.shifting:
             tables.append(_shift_table(self.shifting))
@@ -89,14 +92,19 @@ class PlannerResults(Results):
 def run_planner(
     say: Say = lambda line: None, chosen: Sequence[Trial] | None = None, on_spark: Session | None = None
 ) -> PlannerResults:
-    """Measures all trials, or some, and plans on Spark if there is one; ``say`` gets a line for each."""
+    """Measures all trials, or only ``chosen``, and runs plans on Spark if a session is given.
+
+    ``say`` gets a line for each trial and each run.
+    """
     results, weights = PlannerResults(), usual_weights()
     with watched(results, say, None if on_spark is None else on_spark.spark):
         for trial in chosen or list(trials()):
             runs, verdict = judged(trial, weights)
             results.runs += runs
             results.verdicts.append(verdict)
-            say(f"{trial.name}: {verdict.chosen}, {verdict.times:.2f} of the fastest, {verdict.fastest}")
+            say(
+                f"{trial.name}: {verdict.chosen} takes {verdict.times:.2f} × the time of the fastest, {verdict.fastest}"
+            )
         if chosen is None:
             results.shifting += run_shift(Shift(), results.on_spark.differences, say)
         if on_spark is not None:
@@ -106,7 +114,7 @@ def run_planner(
 
 def _verdict_table(results: PlannerResults) -> Table:
     table = new_table(
-        "What is chosen, and what is fastest", "trial", "chosen", "fastest", "plans", "× fastest", "ms to plan", ""
+        "The chosen plan and the fastest", "trial", "chosen", "fastest", "plans", "× fastest", "ms to plan", ""
     )
     for verdict in results.verdicts:
         table.add_row(
@@ -116,33 +124,34 @@ def _verdict_table(results: PlannerResults) -> Table:
             f"{verdict.plans}",
             f"{verdict.times:.2f}",
             f"{1e3 * verdict.planning_seconds:.0f}",
-            "" if verdict.is_near else "far",
+            "" if verdict.is_near else f"above {NEAR:g} ×",
         )
     return table
 
 
 def _share_table(results: PlannerResults) -> Table:
-    table = new_table("How well estimates do", "what", "share", "of", "bar")
-    near = len(results.verdicts)
-    table.add_row("the choice within a fifth of the fastest", f"{results.near_share:.0%}", f"{near}", f"{NEAR_BAR:.0%}")
-    table.add_row(f"memory of the choice within {WITHIN:g} ×", f"{results.memory_share:.0%}", f"{near}", "100%")
+    table = new_table("Accuracy of the estimates", "what", "share", "of", "bar")
+    count = f"{len(results.verdicts)}"
+    table.add_row(f"chosen plan at most {NEAR:g} × the fastest", f"{results.near_share:.0%}", count, f"{NEAR_BAR:.0%}")
+    memory = f"memory of the chosen plan estimated within a factor of {WITHIN:g}"
+    table.add_row(memory, f"{results.memory_share:.0%}", count, "100%")
     for name, plans in PAPERS.items():
         share, pairs = results.ranked_share(plans)
-        table.add_row(f"{name}, pairs of plans in the order measured", f"{share:.0%}", f"{pairs}", "")
+        table.add_row(f"{name}: pairs of plans estimated in the measured order", f"{share:.0%}", f"{pairs}", "")
     return table
 
 
 def _shift_table(runs: list[ShiftRun]) -> Table:
-    """Plans on the stream that shifts, beside the run that follows it."""
-    table = new_table("A stream that shifts, in process", "plan", "s of FOLD", "× following", "changes", "")
+    """All plans on the shifting stream; the first is the one that follows the data."""
+    table = new_table("The shifting stream, in process", "plan", "FOLD s", "× following", "plan changes", "")
     for run in runs:
         times = f"{run.seconds / runs[0].seconds:.2f}"
-        table.add_row(run.plan, f"{run.seconds:.1f}", times, f"{run.changes}", "" if run.is_whole else "given up")
+        table.add_row(run.plan, f"{run.seconds:.1f}", times, f"{run.changes}", "" if run.is_whole else "stopped")
     return table
 
 
 def _spark_table(results: SparkResults) -> Table:
-    """Plans on Spark: how fast each is beside the one that was planned, and its state."""
+    """Plans on Spark: the rate of each, its ratio to the planned one, and the size of its state."""
     table = new_table(
         "On Spark", "query", "plan", "rows/s", "× planned", "state MB", "estimated MB", "", numeric=["state MB"]
     )
@@ -161,17 +170,17 @@ def _spark_table(results: SparkResults) -> Table:
 
 
 def _spark_bars(results: SparkResults) -> Table:
-    """How the planned run of each query, and the one that follows the data, stand beside the others."""
-    table = new_table("On Spark, against the best and the worst", "what", "ratio", "bar", "")
-    found = [
-        (f"{query}: the fastest plan to the planned one", results.times(query), PLANNED_BAR, True)
+    """Compares the planned run of each query, and the run that follows the data, with the best and the worst plan."""
+    table = new_table("On Spark, against the best and the worst plan", "what", "ratio", "bar", "")
+    ratios = [
+        (f"{query}: rate of the fastest plan ÷ the planned one", results.times(query), PLANNED_BAR, True)
         for query in dict.fromkeys(run.query for run in results.runs)
     ]
     if len(results.shifting) > 1:
         best, worst = results.adaptive_times
-        found.append(("shifting: the fastest fixed plan to the one that follows", best, ADAPTIVE_BAR, True))
-        found.append(("shifting: the one that follows to the slowest fixed plan", worst, WORST_BAR, False))
-    for what, ratio, bar, is_most in found:
+        ratios.append(("shifting: rate of the fastest fixed plan ÷ following the data", best, ADAPTIVE_BAR, True))
+        ratios.append(("shifting: rate of following the data ÷ the slowest fixed plan", worst, WORST_BAR, False))
+    for what, ratio, bar, is_most in ratios:
         met = ratio <= bar if is_most else ratio >= bar
         table.add_row(what, f"{ratio:.2f}", f"{'≤' if is_most else '≥'} {bar:g}", "met" if met else "missed")
     return table
@@ -184,7 +193,7 @@ def _run(options: Options, say: Say) -> PlannerResults:
 PLANNER = Suite(
     "planner",
     "whether the plans that are chosen by cost are the fastest, in process",
-    {"full": "plans on Spark, too"},
+    {"full": "also runs plans on Spark"},
     _run,
     "results-planner.json",
 )

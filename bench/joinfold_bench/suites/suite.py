@@ -1,4 +1,4 @@
-"""What a suite is: a name, a line of help, what options mean to it, how it is run, and where its figures go."""
+"""A suite: its name, a line of help, its options, the function that runs it, and the file for its figures."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -12,7 +12,7 @@ HELP_COLUMN = 14
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What may be asked of a suite; where nothing is, it does what it usually does."""
+    """The options of the command. An option that is not given has the default of the suite."""
 
     full: bool = False
     repeats: int | None = None
@@ -21,13 +21,13 @@ class Options:
 
     @property
     def given(self) -> list[str]:
-        """The options that something was asked for by."""
+        """The names of the options that were given."""
         return [item.name for item in fields(self) if getattr(self, item.name) != item.default]
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A suite; ``options`` are those that it understands, each with what it means here."""
+    """A suite. ``options`` has the options that it accepts, each with a line of help."""
 
     name: str
     help: str
@@ -39,14 +39,14 @@ class Suite:
         assert set(self.options) <= {item.name for item in fields(Options)}
 
     def check(self, options: Options) -> None:
-        """Refuses an option that means nothing here."""
+        """Refuses an option that the suite does not accept."""
         for name in options.given:
             if name not in self.options:
-                hint = f"it takes {', '.join(f'--{known}' for known in self.options)}."
-                raise UsageError(f"the suite '{self.name}' has no --{name}", hint)
+                hint = f"its options are {', '.join(f'--{known}' for known in self.options)}."
+                raise UsageError(f"the suite '{self.name}' has no option --{name}", hint)
 
     def described(self) -> Iterator[str]:
-        """Lines that say what it measures, and what may be asked of it."""
+        """The lines of help: what it measures, and its options."""
         yield f"{self.name:<{HELP_COLUMN}}{self.help}"
         for name, meaning in self.options.items():
             yield f"  {f'--{name}':<{HELP_COLUMN - 2}}{meaning}"

@@ -1,7 +1,7 @@
-"""Windows that are not alike: rows beside time on Spark, and windows that are joined by their numbers in process.
+"""Windows of other kinds: a ROWS window with a time window on Spark, and windows joined by their ids in process.
 
-What a window that counts rows costs more than one of time is a stage that numbers rows. What sharing pairs of
-sub-windows saves is what result windows that overlap would do again.
+A ROWS window costs one more stage than a time window: the stage that numbers rows. Sharing pairs of sub-windows saves
+the work that overlapping result windows would repeat.
 """
 
 from collections.abc import Sequence
@@ -33,12 +33,16 @@ LIST = "list"
 COMPARED = ShareCase(10_000, 3)
 TIMED = (ShareCase(10_000, 20), ShareCase(100_000, 10), ShareCase(500_000, 5))
 BY_ROWS = ByRows(600_000, 10_000)
-"""As many rows as R1 has of a stream in a window of 60 s, and in a slide of 1 s."""
+"""As many rows as a stream of R1 has in 60 s, the size of the time window, and in 1 s, its slide."""
 
 
 @dataclass(frozen=True, slots=True)
 class WindowSettings:
-    """How much is run: the query on R1; windows whose compared rows are counted, and windows that are timed."""
+    """How much is run.
+
+    ``r1`` and ``by_rows`` are the data and the query on Spark. In process, compared pairs are counted in the windows of
+    ``compared``, and time is measured in those of ``timed``.
+    """
 
     repeats: int = 3
     r1: Dataset = LONG_R1
@@ -49,12 +53,12 @@ class WindowSettings:
 
 @dataclass(slots=True)
 class WindowResults(MixedResults):
-    """What streaming engines did, and what result windows took in process."""
+    """Streaming engines, and result windows in process."""
 
     shares: list[ShareRun] = field(default_factory=list)
 
     def tables(self) -> list[Table]:
-        """What is worth printing, in order."""
+        """The tables to print, in order."""
         return self.tables_with(share_table(self.shares))
 
     def figures(self) -> dict[str, Any]:
@@ -63,9 +67,9 @@ class WindowResults(MixedResults):
 
 
 def share_table(shares: Sequence[ShareRun]) -> Table:
-    """What a result window takes."""
-    title = "Plain join by window ids, in process: a result window"
-    table = new_table(title, "share", "index", "rows", "matches", "looked at", "ms", numeric=("looked at", "ms"))
+    """The cost of a result window for each way to share."""
+    title, visited = "Plain join by window ids, in process: per result window", "members visited"
+    table = new_table(title, "share", "index", "rows", "matches", visited, "ms", numeric=(visited, "ms"))
     for run in shares:
         table.add_row(
             run.share,
@@ -79,7 +83,7 @@ def share_table(shares: Sequence[ShareRun]) -> Table:
 
 
 def run_windows(settings: WindowSettings, session: Session, say: Say = lambda line: None) -> WindowResults:
-    """Measures windows that are not alike; ``say`` gets a line for each step."""
+    """Measures both kinds of windows. ``say`` gets a line for each step."""
     results = WindowResults()
     with watched(results, say, session.spark), bench_folder() as folder:
         compare_sharing(settings, results, say)
@@ -88,7 +92,7 @@ def run_windows(settings: WindowSettings, session: Session, say: Say = lambda li
 
 
 def against_the_limit(settings: WindowSettings, steps: Steps, results: WindowResults) -> None:
-    """Rows beside time, on R1; the answers beside DuckDB's at some instants."""
+    """Compares joinfold with the limit on R1, and checks its answers at some instants with DuckDB."""
     limit, ours = measurements = [Measurement(engine, settings.r1, SLIDE_US) for engine in (LIMIT, JOINFOLD)]
     steps.run_in_turn(measurements, settings.repeats, UNCAPPED_SECONDS)
     results.measurements += measurements
@@ -99,25 +103,26 @@ def against_the_limit(settings: WindowSettings, steps: Steps, results: WindowRes
 
 
 def compare_sharing(settings: WindowSettings, results: WindowResults, say: Say) -> None:
-    """Shared pairs beside nothing shared: the rows that lists compare, and the time with lists and as usual."""
+    """Compares sharing pairs with sharing nothing: pairs of rows that lists compare, and time with each index."""
     pairs, nothing = _alternate(settings.compared, LIST, 1, results, say)
     name = f"window ids, {settings.compared.rows:,} rows"
     compared = ratio_of([run.compared for run in nothing], [run.compared for run in pairs])
-    what = "pairs of rows compared, sharing nothing to sharing pairs"
+    what = "pairs of rows compared: sharing nothing ÷ sharing pairs"
     results.plan_comparisons.append(PlanComparison(name, what, compared, COMPARED_BAR))
     took = ratio_of([run.seconds.middle for run in nothing], [run.seconds.middle for run in pairs])
-    results.plan_comparisons.append(PlanComparison(name, "time with lists, the same", took, SHARED_TIME_BAR))
+    what = "time with lists: sharing nothing ÷ sharing pairs"
+    results.plan_comparisons.append(PlanComparison(name, what, took, SHARED_TIME_BAR))
     for case in settings.timed:
         pairs, nothing = _alternate(case, None, settings.repeats, results, say)
         took = ratio_of([run.seconds.middle for run in nothing], [run.seconds.middle for run in pairs])
-        name, what = f"window ids, {case.rows:,} rows", "time, sharing nothing to sharing pairs"
+        name, what = f"window ids, {case.rows:,} rows", "time: sharing nothing ÷ sharing pairs"
         results.plan_comparisons.append(PlanComparison(name, what, took, SHARED_TIME_BAR))
 
 
 def _alternate(
     case: ShareCase, index: str | None, repeats: int, results: WindowResults, say: Say
 ) -> list[list[ShareRun]]:
-    """The runs of each way to share, in turn, so that other load meets both."""
+    """The runs of each way to share. They run in turn, so that other load affects both."""
     runs: dict[str, list[ShareRun]] = {share: [] for share in SHARED}
     for _ in range(repeats):
         for share, done in runs.items():
@@ -125,7 +130,8 @@ def _alternate(
     first, *others = [run for done in runs.values() for run in done]
     for run in others:
         if not run.answers.equals(first.answers):
-            results.differences.append(f"{run.rows:,} rows, {run.index} index, sharing {first.share} and {run.share}")
+            shares = f"sharing {first.share} and sharing {run.share}"
+            results.differences.append(f"windows of {run.rows:,} rows, {run.index} index, {shares}")
     for done in runs.values():
         seconds = tuple(second for run in done for second in run.slide_seconds)
         results.shares.append(replace(done[-1], slide_seconds=seconds))
@@ -138,8 +144,8 @@ def _run(options: Options, say: Say) -> WindowResults:
 
 WINDOWS = Suite(
     "windows",
-    "windows that are not alike: rows beside time on Spark, window ids in process",
-    {"repeats": "runs of each, in turn; 3 unless given"},
+    "a ROWS window with a time window on Spark, and windows joined by id in process",
+    {"repeats": "how often each runs, in turn; default 3"},
     _run,
     "results-windows.json",
 )

@@ -1,18 +1,19 @@
-"""Aggregates: what a set of rows must remember to answer them over its join without the join.
+"""Aggregates, and what a set of rows must remember so that they can be computed over a join without building it.
 
-An aggregate is a function of *components*. Most are *moments*, the sums over all matching combinations of monomials
-x^p·y^q of its arguments. Over one join key a moment factors, because every row of A meets every row of B::
+An aggregate is a function of *components*. Most components are *moments*: sums of monomials x^p·y^q of the arguments
+over all matching combinations. Within one join key a moment is a product, because every row of A matches every row
+of B::
 
     Σ over A×B of f(a)·g(b)  =  (Σ over A of f)·(Σ over B of g)
 
 So union adds, removal subtracts and join multiplies: a ring (F-IVM; Tran's "coalesced with the count" is its product
-with a payload that holds only a count). MIN and MAX cannot forget a row; they form a semilattice whose neutral element
-is "absent". Which of the two an aggregate lives in follows from its components, and its answer is a finisher's::
+with a payload that holds only a count). MIN and MAX cannot remove a row. They form a semilattice whose neutral element
+is "absent". The components of an aggregate decide which of the two it uses. A finisher computes the answer::
 
     AGGREGATES["corr"]   six moments               finishers.correlation
     AGGREGATES["max"]    the largest value         itself
 
-``tests/algebra`` has both algebras as plain Python, and holds every entry to their laws.
+``tests/algebra`` has both algebras in plain Python and tests every entry against their laws.
 
     >>> import numpy as np
     >>> from joinfold.numbers import ExactNumbers

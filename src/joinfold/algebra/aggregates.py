@@ -1,8 +1,8 @@
-"""The aggregate functions of joinfold: each entry says all there is to know of one.
+"""The table ``AGGREGATES`` of aggregate functions.
 
-An entry has its types, its components, its finisher, and what NULL, NaN and infinities do to it. How it is maintained
-follows from the kind of its components. The family is open: a new aggregate is one more entry of ``AGGREGATES``. The
-planner, the operators and the tests read the table, and none of them knows a name.
+An entry has the types, the components and the finisher of one function, and says what NULL, NaN and infinities do to
+it. How the function is maintained follows from its components. A new aggregate is one more entry: the planner, the
+operators and the tests read the table and mention no function by name.
 """
 
 from collections.abc import Callable
@@ -19,9 +19,10 @@ ArgumentTypes: TypeAlias = tuple[DataType, ...]
 
 @dataclass(frozen=True, slots=True)
 class AggregateSignature:
-    """Which types an aggregate's arguments may have, each by itself, and what it makes of them.
+    """The types that an aggregate function takes and returns.
 
-    ``noun`` says in a message what arguments are taken, if not anything.
+    ``takes`` says whether one argument may have a type, ``gives`` is the type of the result, and ``noun`` names the
+    arguments in messages, if not all types are taken.
     """
 
     takes: Callable[[DataType], bool]
@@ -33,13 +34,13 @@ class AggregateSignature:
 class AggregateFunction:
     """An aggregate function.
 
-    ``arguments`` are their names as documented, and ``arities`` how many of them it may be given. A sum has its
-    components and a finisher for them; the first component is the number of rows without a NULL among the arguments.
-    An extremum is its own answer.
+    ``arguments`` has the names of the arguments in the documentation. An extremum has one component, which is the
+    answer itself. Any other function has a finisher that computes the answer from its components; the first component
+    is then the number of rows in which no argument is NULL.
 
-    With less than ``fewest`` rows it is NULL, whatever they hold. Where all numbers are integers or decimals an
-    aggregate that ``is_exact`` is computed without rounding. NaN and infinities count as in arithmetic for one that
-    ``is_linear``; any other is NaN as soon as there is one. One that ``counts_rows`` is written with ``*`` too.
+    The answer is NULL if there are fewer than ``fewest`` such rows. ``is_exact``: integers and decimals are computed
+    without rounding. ``is_linear``: NaN and infinities follow the rules of floating addition; otherwise one of them
+    makes the answer NaN. ``counts_rows``: the function can also be called with ``*``.
     """
 
     name: str
@@ -62,36 +63,36 @@ class AggregateFunction:
 
     @property
     def arities(self) -> tuple[int, ...]:
-        """How many arguments it may have: all, or none at all where it counts rows."""
-        every = len(self.arguments)
-        return (0, every) if self.counts_rows else (every,)
+        """The numbers of arguments that a call may have: all, and also none if it counts rows."""
+        count = len(self.arguments)
+        return (0, count) if self.counts_rows else (count,)
 
     @property
     def extremum(self) -> Extremum | None:
-        """The extremum that it is, if it is one."""
+        """The component if it is an extremum, otherwise None."""
         first, *_ = self.components
         return first if isinstance(first, Extremum) else None
 
     @property
     def summed(self) -> tuple[Summed, ...]:
-        """Its components, none of which is an extremum."""
+        """The components that are sums or counts; for an extremum there are none."""
         return tuple(component for component in self.components if not isinstance(component, Extremum))
 
     @property
     def subtracts(self) -> bool:
-        """Whether rows can be taken out again. An extreme cannot: it is charged (TC), or its values are counted."""
+        """Whether rows are removed by subtraction. An extremum is charged (TC) instead, or its values are counted."""
         return self.extremum is None
 
     def is_number(self, argument: int) -> bool:
-        """Whether it computes with an argument; else it only asks whether the argument is there, or true."""
+        """Whether it computes with the value of an argument, and does not only check for NULL, truth or order."""
         return any(_computes_with(component, argument) for component in self.components)
 
     def accepts(self, argument_types: ArgumentTypes) -> bool:
-        """Whether it is defined on arguments of these types, in number and in kind."""
+        """Whether it is defined for arguments of these types."""
         return len(argument_types) in self.arities and all(map(self.signature.takes, argument_types))
 
     def result_type(self, argument_types: ArgumentTypes) -> DataType:
-        """The type of its answer for arguments that it accepts."""
+        """The type of the answer for argument types that it accepts."""
         assert self.accepts(argument_types), f"{self.name}{argument_types}"
         return self.signature.gives(argument_types)
 
@@ -182,7 +183,7 @@ _SMALLEST_BY, _LARGEST_BY = (Extremum(largest=False, by=True),), (Extremum(large
 
 
 def _statistic(name: str, moments: tuple[Moment, ...], finisher: Finisher, fewest: int = 1) -> AggregateFunction:
-    """A statistic of numbers: double-doubles whatever the type, NaN as soon as a number is not finite."""
+    """A statistic of numbers: computed in double-doubles for all types, and NaN if one of the numbers is not finite."""
     arguments = ("y", "x")[-len(moments[0].exponents) :]
     return AggregateFunction(name, arguments, _STATISTICS, moments, finisher, fewest, is_exact=False, is_linear=False)
 
@@ -217,7 +218,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
         _statistic("regr_intercept", _LINE, finishers.regression_intercept),
     )
 }
-"""Every aggregate by its name; of two arguments the first is the dependent one, as in REGR_SLOPE(y, x)."""
+"""Every aggregate function by its name. Of arguments y and x, y is the dependent one, as in REGR_SLOPE(y, x)."""
 
 ALIASES: dict[str, str] = {
     "mean": "avg",
@@ -227,4 +228,4 @@ ALIASES: dict[str, str] = {
     "any": "bool_or",
     "some": "bool_or",
 }
-"""Other names: Spark's."""
+"""Other names of the same functions, as in Spark."""

@@ -1,13 +1,13 @@
-"""Components: what has to be known of a set of combinations to answer an aggregate.
+"""Components: what must be known of a set of combinations to compute an aggregate.
 
     Moment        Σ x^p·y^q                           SUM, AVG, variances, CORR, regression, …
     TruthCount    how often the argument is true      BOOL_AND, BOOL_OR
     BitCounts     how often each of its bits is set   BIT_AND, BIT_OR, BIT_XOR
-    Extremum      the first or last in an order       MIN, MAX, MIN_BY, MAX_BY
+    Extremum      the smallest or largest value       MIN, MAX, MIN_BY, MAX_BY
 
-How an aggregate is maintained follows from its components. Sums and counts form a group: what leaves is *subtracted*.
-An extremum cannot forget a row. It is *charged* to the member of a combination that leaves first where it is known
-when entries leave, and values are *counted* where it is not.
+How an aggregate is maintained follows from its components. Sums and counts form a group: rows that leave are
+*subtracted*. A row cannot be removed from an extremum. If it is known when entries leave, a combination is *charged* to
+the member that leaves first. Otherwise, the values are *counted*.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from joinfold.algebra.monomial import Argument, Monomial
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The sum of a monomial of the arguments; where all exponents are 0, the number of rows that have them all."""
+    """The sum of a monomial of the arguments; if all exponents are 0, the number of rows in which none is NULL."""
 
     exponents: tuple[int, ...]
 
@@ -27,7 +27,10 @@ class Moment:
         assert all(exponent >= 0 for exponent in self.exponents)
 
     def monomial(self, arguments: Sequence[Argument], filters: Argument = ()) -> Monomial:
-        """What is summed, where all ``filters`` are present too; fewer arguments use fewer of the exponents."""
+        """The monomial that is summed; the factors of ``filters`` must be present too.
+
+        With fewer arguments than exponents, the last exponents are not used.
+        """
         powers = [
             (factor, exponent)
             for argument, exponent in zip(arguments, self.exponents, strict=False)
@@ -48,9 +51,10 @@ class BitCounts:
 
 @dataclass(frozen=True, slots=True)
 class Extremum:
-    """The largest or smallest first argument; ``by`` the second: the first argument where the second is that.
+    """The largest or smallest value of the argument; with ``by``, the first argument where the second is extreme.
 
-    Of rows that the second does not tell apart, the largest or smallest first argument decides, NULL only if alone.
+    If several rows have the same extreme second argument, it is the largest or smallest of their first arguments, or
+    NULL if all of them are NULL.
     """
 
     largest: bool

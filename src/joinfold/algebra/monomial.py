@@ -1,17 +1,16 @@
 """The monomials that a query sums.
 
-A *factor* is a named value of one input, such as ``a.x``; an aggregate's argument is a product of
-factors, and one of its moments sums a monomial of them::
+A *factor* is a named value of one input, such as ``a.x``. The argument of an aggregate is a product of factors, and
+each moment is the sum of a monomial of them::
 
-    COUNT(*)           ()                        every combination
-    COUNT(a.x)         a.x^0                     those in which a.x is not NULL
+    COUNT(*)           ()                        counts all combinations
+    COUNT(a.x)         a.x^0                     counts those in which a.x is not NULL
     SUM(a.x * b.y)     a.x^1 · b.y^1
     CORR(a.x, b.y)     a.x^p · b.y^q             (p, q) = (0,0) (1,0) (0,1) (1,1) (2,0) (0,2)
 
-A factor that a monomial names must be present (not NULL), also where its exponent is 0; that is why x^0
-differs from (). The p-th power of a product is the product of the p-th powers, so arguments that span
-inputs need nothing more, and FILTER is a factor with exponent 0 that is NULL wherever the predicate is
-not true.
+Every factor of a monomial must be present (not NULL), even if its exponent is 0. That is why x^0 differs from (). The
+p-th power of a product is the product of the p-th powers, so an argument that is a product over several inputs needs no
+other rule. A FILTER is a factor with exponent 0 that is NULL where the condition is not true.
 """
 
 from collections import Counter
@@ -21,12 +20,12 @@ from itertools import pairwise
 from typing import TypeAlias
 
 Argument: TypeAlias = tuple[str, ...]
-"""The factors whose product an aggregate's argument is."""
+"""The argument of an aggregate, as the factors of a product."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Monomial:
-    """A product of powers of factors, each of which has to be present; factors in ascending order."""
+    """A product of powers of factors, all of which must be present. Factors are in ascending order."""
 
     powers: tuple[tuple[str, int], ...] = ()
 
@@ -39,7 +38,7 @@ class Monomial:
 
     @classmethod
     def of(cls, powers: Iterable[tuple[str, int]]) -> "Monomial":
-        """The product of these powers; a factor that occurs again adds its exponent."""
+        """The product of these powers; the exponents of equal factors are added."""
         exponents: Counter[str] = Counter()
         for factor, exponent in powers:
             exponents[factor] += exponent
@@ -47,7 +46,7 @@ class Monomial:
 
     @classmethod
     def presence(cls, factors: Iterable[str]) -> "Monomial":
-        """The monomial that counts where all of these factors are present."""
+        """The monomial that counts the rows in which all these factors are present."""
         return cls.of((factor, 0) for factor in factors)
 
     @property
@@ -57,5 +56,5 @@ class Monomial:
 
     @property
     def is_count(self) -> bool:
-        """Whether it is 1 wherever its factors are present: no factor is raised to a power."""
+        """Whether all exponents are 0: it is 1 where its factors are present."""
         return not any(exponent for _, exponent in self.powers)

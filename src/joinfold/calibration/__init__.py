@@ -1,7 +1,7 @@
-"""What operations cost on this machine: ``calibrate`` is what the command ``joinfold calibrate`` runs.
+"""What operations cost on this machine, for the command ``joinfold calibrate``.
 
-``queries`` are tried (``trial``), what each did is billed (``pricing``), and the prices are those that fit the bills
-(``fitting``).
+It runs the queries of ``queries`` (``trial`` runs one), puts the counted operations beside the measured seconds
+(``pricing``), and finds the prices that fit them best (``fitting``).
 """
 
 from joinfold.calibration.pricing import Calibration, calibrate

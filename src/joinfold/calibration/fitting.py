@@ -1,8 +1,8 @@
-"""Prices from bills: what operations cost, from what runs cost and what they did.
+"""Prices of operations from measured runs: amounts · prices ≈ seconds.
 
 Runs differ by many orders of magnitude, and an estimate that is twice too high is as wrong as one that is twice too
-low. So the sum of the squares of log(estimated / measured) is made small: least squares with prices that are not
-negative, again and again, each run weighed by 1 / (estimated · measured).
+low. So the fit minimises the sum of squares of log(estimated / measured). It repeats non-negative least squares, with
+each run weighted by 1 / (estimated · measured).
 """
 
 import numpy as np
@@ -12,13 +12,13 @@ Doubles = NDArray[np.float64]
 
 ROUNDS = 25
 SWEEPS = 300
-FAR_OFF = 0.02  # an estimate below this part of what was measured weighs no more than one at it
+FAR_OFF = 0.02  # the weight of an estimate grows no further below this part of the measured time
 
 
 def prices(amounts: Doubles, seconds: Doubles, usual: Doubles, trust: float) -> Doubles:
-    """Prices of operations, float64[operations], of amounts float64[runs, operations] and seconds float64[runs].
+    """Prices float64[operations] from amounts float64[runs, operations] and seconds float64[runs].
 
-    What runs do not tell stays near the ``usual`` prices: ``trust`` is how many runs these count for.
+    Prices that the runs do not determine stay near the ``usual`` ones, which count for ``trust`` runs.
     """
     assert amounts.shape == (len(seconds), len(usual)) and seconds.min() > 0 and usual.min() >= 0
     known = np.flatnonzero(usual > 0)
@@ -33,14 +33,14 @@ def prices(amounts: Doubles, seconds: Doubles, usual: Doubles, trust: float) -> 
 
 
 def least_squares(rows: Doubles, wanted: Doubles) -> Doubles:
-    """The vector without negatives for which rows @ vector is nearest to what is wanted, one coordinate at a time."""
+    """The non-negative vector for which rows @ vector is nearest to ``wanted``, by coordinate descent."""
     norms = np.linalg.norm(rows, axis=0)
     norms[norms == 0] = 1.0
     rows = rows / norms
     products, targets = rows.T @ rows, rows.T @ wanted
     found = np.zeros(rows.shape[1])
     for _ in range(SWEEPS):
-        for place in np.flatnonzero(np.diag(products)):
-            step = (products[place] @ found - targets[place]) / products[place, place]
-            found[place] = max(0.0, found[place] - step)
+        for column in np.flatnonzero(np.diag(products)):
+            step = (products[column] @ found - targets[column]) / products[column, column]
+            found[column] = max(0.0, found[column] - step)
     return np.asarray(found / norms, np.float64)

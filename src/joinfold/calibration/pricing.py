@@ -1,7 +1,7 @@
-"""What operations cost on this machine, found out by trying: ``joinfold calibrate``.
+"""The prices of this machine, from runs in process.
 
-A few dozen queries are run in process under several plans each, so that every operation weighs in some of them. What
-each run should have done is counted as for an estimate, and the prices are those that fit what the runs took.
+A few dozen queries run under several plans each, so that every operation dominates some of the runs. The cost model
+counts the operations of each run, and the prices are fitted to the seconds that the runs took.
 """
 
 from collections.abc import Callable
@@ -22,8 +22,8 @@ from joinfold.runtime.crossing import crossing_seconds
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-TRUST = 0.2  # shipped prices against what runs tell, in runs
-MOST_SECONDS = 1.5  # of CPU that a slide may take by the shipped prices
+TRUST = 0.2  # how many runs the shipped prices count for
+MOST_SECONDS = 1.5  # of CPU per slide, estimated by the shipped prices; slower plans are skipped
 LEAST_SECONDS = 1e-5
 PATIENCE_SECONDS = 1.5
 CROSSED_ROWS = 2_000_000
@@ -32,7 +32,7 @@ CROSSED_COLUMNS = (1, 5)
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What a run did by the model, and what it took: of PACK and of FOLD."""
+    """The operations of a run, counted by the cost model, and the seconds it took, for PACK and for FOLD."""
 
     measured: Measured
     pack: Amounts
@@ -41,22 +41,22 @@ class Bill:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The weights that were found, and the bills that they were found by."""
+    """The prices, and the runs that they were fitted to."""
 
     weights: Weights
     bills: list[Bill]
 
     @property
     def error(self) -> float:
-        """By how much estimates of FOLD are off, in the middle of all runs: 0.1 is a tenth, up or down."""
+        """The median error of the estimates of FOLD: 0.1 means a tenth too high or too low."""
         ratios = [self.weights.cost(bill.fold) / max(bill.measured.fold, LEAST_SECONDS) for bill in self.bills]
         return float(np.expm1(np.median(np.abs(np.log(ratios)))))
 
 
 def calibrate(spark: "SparkSession | None", advance: Callable[[int], None] = lambda done: None) -> Calibration:
-    """The weights of this machine; without Spark, what crosses into Python costs what is shipped.
+    """The prices of this machine. Without Spark, the prices of crossing into Python stay the shipped ones.
 
-    ``advance`` hears of trials as they are done.
+    ``advance`` is called with 1 after each trial.
     """
     usual, bills = shipped_weights(), []
     crossing = {} if spark is None else crossing_prices(spark)
@@ -71,7 +71,7 @@ def calibrate(spark: "SparkSession | None", advance: Callable[[int], None] = lam
 
 
 def crossing_prices(spark: "SparkSession") -> dict[str, float]:
-    """What a row and each of its columns cost to cross into Python, by crossings of few columns and of many."""
+    """The prices of a row and of a column that cross into Python, from runs with few and with many columns."""
     cores = spark.sparkContext.defaultParallelism
     crossing_seconds(spark, CROSSED_ROWS, max(CROSSED_COLUMNS))  # starts the workers
     few, many = (min(crossing_seconds(spark, CROSSED_ROWS, columns) for _ in range(3)) for columns in CROSSED_COLUMNS)
@@ -82,7 +82,7 @@ def crossing_prices(spark: "SparkSession") -> dict[str, float]:
 
 
 def fitted(bills: list[Bill], usual: Weights) -> Weights:
-    """The prices that fit the bills of PACK and of FOLD, each for itself, since they share no operation."""
+    """The prices that fit the runs. PACK and FOLD share no operation, so they are fitted separately."""
     seconds = dict(usual.seconds)
     for own in (
         [(bill.pack, bill.measured.pack) for bill in bills],
@@ -97,7 +97,7 @@ def fitted(bills: list[Bill], usual: Weights) -> Weights:
 
 
 def _amounts(trial: Trial, plan: PlannedQuery, weights: Weights) -> tuple[Amounts, Amounts]:
-    """What PACK and FOLD should do in a second of stream."""
+    """The operations of PACK and of FOLD per second of stream, by the cost model."""
     setting = Setting.of(plan, trial.statistics, weights, crossed=False)
     pack, fold = Amounts(), Amounts()
     for stage in stages_of(setting, plan):

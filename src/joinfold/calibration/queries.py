@@ -1,4 +1,4 @@
-"""What is tried: queries and streams in which every operation is large in some and small in others, and their plans."""
+"""The queries, streams and plans of a calibration: each operation dominates some of them and is rare in others."""
 
 from collections.abc import Iterator
 
@@ -27,14 +27,14 @@ STRUCTURES = ("hash", "btree", "ttree", "list")
 
 
 def band(reach: int, group: str = "") -> str:
-    """A band join, with groups of the first stream or without."""
+    """A band join, grouped by a column of the first stream or not at all."""
     select, tail = (f"SELECT a.{group}, ", f" GROUP BY a.{group}") if group else ("SELECT ", "")
     condition = f"a.x BETWEEN b.x - {reach} AND b.x + {reach}"
     return f"{select}COUNT(*) AS n, SUM(b.v) AS s FROM a {{window}}, b {{window}} WHERE {condition}{tail}"
 
 
 def trials() -> Iterator[Trial]:
-    """What is tried: every operation is large in some and small in others."""
+    """All trials."""
     for rate, keys, groups, size, slide in (
         (1_000, 10, 10, 10, 1),
         (5_000, 100, 100, 10, 1),
@@ -78,7 +78,7 @@ def trials() -> Iterator[Trial]:
 
 
 def plans(trial: Trial) -> Iterator[tuple[str, PlannedQuery]]:
-    """The plans that a trial is run under: the usual one, every method, every structure, early and not."""
+    """The plans of a trial: the usual one, then every method and structure, with and without early aggregation."""
     names, forced = trial.names, []
     for structure in STRUCTURES:
         index = dict.fromkeys(names, structure)
@@ -90,7 +90,7 @@ def plans(trial: Trial) -> Iterator[tuple[str, PlannedQuery]]:
     for plan in forced:
         try:
             found = plan_query(query, plan)
-        except QueryError:  # a structure that cannot find, or a method that cannot take back
+        except QueryError:  # the structure or the method does not serve this query
             continue
         if found.choices != usual.choices:
             yield f"{plan.method} {found.choice.indexes[0]} {len(plan.early or ())}", found

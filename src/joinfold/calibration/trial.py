@@ -1,7 +1,7 @@
-"""Queries over generated streams, tried in process under one plan after another: what CPU and memory each takes.
+"""A trial: a query over generated streams, run in process under one plan after another, to measure CPU and memory.
 
-Rows come at random times and are fed slide by slide, as micro-batches would bring them; windows are full when the
-measured slides begin. What is estimated for a trial is estimated from a sample of its rows, as for any bounded data.
+Rows come at random times and are fed slide by slide, like micro-batches. The windows are full before the first measured
+slide. Estimates come from a sample of the rows, as for any bounded data.
 """
 
 import time
@@ -27,7 +27,7 @@ from joinfold.workloads.arrival import SECOND_US, START_US
 
 SEED = 11
 VALUES = 1_000_000  # of the column that bands and inequalities compare
-LARGEST = 100  # what is summed is below
+LARGEST = 100  # the bound of summed values
 FILLING_SLIDES = 2
 FEWEST_SLIDES = 2
 Integers = NDArray[np.int64]
@@ -35,7 +35,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """Rows for a second, different keys and groups, how uneven keys are, and the window in seconds."""
+    """Rows per second, number of keys and groups, skew of the keys, and the window in seconds."""
 
     rates: tuple[float, ...]
     keys: int = 1
@@ -71,12 +71,12 @@ class Trial:
         streams = self.streams
         seconds = streams.size + (FILLING_SLIDES + self.measured + 1) * streams.slide
         return {
-            name: _rows(np.random.default_rng((SEED, place)), rate, seconds, streams)
-            for place, (name, rate) in enumerate(zip(self.names, streams.rates, strict=True))
+            name: _rows(np.random.default_rng((SEED, number)), rate, seconds, streams)
+            for number, (name, rate) in enumerate(zip(self.names, streams.rates, strict=True))
         }
 
     def query(self, plan: Plan | None = None) -> Query:
-        """The query over its rows, with a plan that is forced."""
+        """The query over its rows, with a forced plan if one is given."""
         session = Session()
         for name, table in self.tables.items():
             session.stream(name, table, time="ts")
@@ -84,15 +84,15 @@ class Trial:
 
     @cached_property
     def statistics(self) -> Statistics:
-        """What a sample of the rows tells."""
+        """Statistics from a sample of the rows."""
         return self.query().statistics
 
     def expected(self, plan: PlannedQuery, weights: Weights) -> Estimate:
-        """What a plan should take in process."""
+        """The estimated cost of a plan in process."""
         return estimate(Setting.of(plan, self.statistics, weights, crossed=False), plan)
 
     def slides(self, plan: PlannedQuery) -> Iterator["Slide"]:
-        """Runs a plan, slide by slide, from the first with full windows on."""
+        """Runs a plan and yields its slides, from the first one with full windows."""
         machine, streams = InProcess(plan), self.streams
         first = streams.size // streams.slide + FILLING_SLIDES
         edges = START_US + np.arange(first + self.measured + 1) * streams.slide * SECOND_US
@@ -115,7 +115,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Slide:
-    """CPU for a second of stream, and the memory afterwards."""
+    """Seconds of CPU per second of stream, and the memory after the slide."""
 
     pack: float
     fold: float
@@ -124,7 +124,7 @@ class Slide:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A plan on a trial: the median of its slides."""
+    """The cost of a plan on a trial: the median of its slides."""
 
     trial: str
     plan: str
@@ -134,12 +134,12 @@ class Measured:
 
     @property
     def cpu(self) -> float:
-        """Seconds of CPU for a second of stream."""
+        """Seconds of CPU per second of stream."""
         return self.pack + self.fold
 
 
 def measure(trial: Trial, name: str, plan: PlannedQuery, patience_seconds: float = 4.0) -> Measured:
-    """One plan on one trial; one that takes longer than the patience is measured on fewer slides."""
+    """Measures one plan on one trial. A plan that exceeds the patience is measured on fewer slides."""
     began, slides = time.perf_counter(), []
     for slide in trial.slides(plan):
         slides.append(slide)

@@ -1,7 +1,7 @@
 """The command line: arguments and printing, no logic. A command is a file.
 
-Exit status 0 when all went well, 2 for a user's mistake, 1 for a query that failed while it ran; with one clear
-message and no traceback. What loads Spark is imported by the command that needs it, when it runs.
+The exit status is 0 for success, 2 for a user's mistake and 1 for a query that failed while it ran. An error is one
+message without a traceback. A command imports Spark only when it runs.
 """
 
 import sys

@@ -9,7 +9,7 @@ PLAN_HELP = "How to run it, such as 'method=tc; early=a; index=a hash, b btree; 
 
 
 def query_text(query: str) -> str:
-    """The query in a file, on standard input, or given as it is."""
+    """The text of a query: read from a file or standard input, or the argument itself."""
     if any(char.isspace() for char in query) and not query.endswith(".sql"):
         return query
     try:
@@ -31,5 +31,5 @@ def assignment(entry: str, option: str) -> tuple[str, str]:
 
 
 def assignments(entries: list[str] | None, option: str) -> dict[str, str]:
-    """The values of an option that is given as often as there are names."""
+    """The values of a repeatable option, by name."""
     return dict(assignment(entry, option) for entry in entries or [])

@@ -1,4 +1,4 @@
-"""``joinfold bench``: runs a suite of ``joinfold_bench``, a distribution of its own, and reports what it found."""
+"""``joinfold bench``: runs a suite of ``joinfold_bench``, a distribution of its own, and prints the report."""
 
 import json
 import time as clock
@@ -17,21 +17,19 @@ if TYPE_CHECKING:
 
 def bench(
     suite: Annotated[str, typer.Argument(help="What to measure; --list names the suites.")] = "engines",
-    list_: Annotated[
-        bool, typer.Option("--list", help="Print the suites and what the options below mean to each.")
-    ] = False,
-    full: Annotated[bool, typer.Option("--full/--quick", help="Measure what takes long, too.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List the suites, with the options of each.")] = False,
+    full: Annotated[bool, typer.Option("--full/--quick", help="Include the long measurements.")] = False,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where results.json or results-SUITE.json goes, and rates.svg.")
+        Path, typer.Option("--output", "-o", help="The folder for results.json or results-SUITE.json, and rates.svg.")
     ] = Path("bench-results"),
-    repeats: Annotated[int | None, typer.Option(min=1, help="How often it is measured.")] = None,
+    repeats: Annotated[int | None, typer.Option(min=1, help="How often to measure.")] = None,
     cap: Annotated[float | None, typer.Option(min=1, help="Seconds after which a slow engine is stopped.")] = None,
-    seconds: Annotated[int | None, typer.Option(min=1, help="Seconds of event time that engines read.")] = None,
+    seconds: Annotated[int | None, typer.Option(min=1, help="Seconds of event time in the data.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Measure joinfold side by side with other engines, or its plans, on the same data and with equal answers."""
+    """Measure joinfold beside other engines, or its plans beside each other. Answers must be equal."""
     try:
-        import joinfold_bench  # it loads Spark
+        import joinfold_bench  # imports Spark
     except ModuleNotFoundError as error:
         if error.name != "joinfold_bench":
             raise

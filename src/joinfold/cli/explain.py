@@ -20,8 +20,8 @@ def explain(
         list[str] | None,
         typer.Option(
             "--stream",
-            help="NAME=SCHEMA or NAME=PATH: columns as text ('A=location STRING, ts TIMESTAMP') or a Parquet file "
-            "or folder to take them from, and its rows where costs are asked for. Repeatable.",
+            help="NAME=SCHEMA, such as 'A=location STRING, ts TIMESTAMP', or NAME=PATH, a Parquet file or folder with "
+            "the columns. Costs are estimated from its rows. Repeatable.",
         ),
     ] = None,
     table: Annotated[list[str] | None, typer.Option("--table", help="The same for a relation. Repeatable.")] = None,
@@ -33,18 +33,21 @@ def explain(
         str | None,
         typer.Option(
             "--stage",
-            help="What to show: logical, what it means (unless given); windows, when it is answered over what; "
-            "physical, how it runs; cost, what that costs and what else could be.",
+            help="What to show: logical (default), what the query means; windows, when it answers and over which rows; "
+            "physical, how it runs; cost, what that costs, and the other plans.",
         ),
     ] = None,
     windows: Annotated[
-        bool, typer.Option("--windows", help="Draw windows, sub-windows and instants: the same as --stage windows.")
+        bool, typer.Option("--windows", help="Draw windows, sub-windows and instants. The same as --stage windows.")
     ] = False,
     html: Annotated[
-        Path | None, typer.Option("--html", help="Write a page with costs and other plans to this file.")
+        Path | None, typer.Option("--html", help="Write a page with the costs and the other plans to this file.")
     ] = None,
     analyze: Annotated[
-        bool, typer.Option("--analyze", help="Run it on Parquet files, without Spark: costs measured and estimated.")
+        bool,
+        typer.Option(
+            "--analyze", help="Run the query on Parquet files, without Spark, and show measured beside estimated costs."
+        ),
     ] = False,
     plan: Annotated[str | None, typer.Option("--plan", help=PLAN_HELP)] = None,
     as_json: Annotated[

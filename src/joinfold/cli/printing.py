@@ -1,4 +1,4 @@
-"""What a person reads: results on standard output; errors and progress on standard error."""
+"""Printing: results on standard output, errors and progress on standard error."""
 
 import sys
 from collections.abc import Callable
@@ -11,18 +11,18 @@ from joinfold.errors import UsageError
 
 
 def print_error(text: str) -> None:
-    """An error is text for a person, on standard error."""
+    """Prints an error on standard error."""
     sys.stderr.write(text + "\n")
 
 
 def print_line(text: str) -> None:
-    """A result is text or JSON, on standard output."""
+    """Prints a result on standard output."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 class ProgressBar:
-    """A bar on a terminal, silence elsewhere: the result lines say what was written."""
+    """A progress bar on a terminal, and nothing elsewhere."""
 
     def __init__(self, title: str, total: int | None) -> None:
         columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -40,7 +40,7 @@ class ProgressBar:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file where the user wants it."""
+    """Writes a file that the user has named."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -1,4 +1,4 @@
-"""``joinfold run``: a query over streams."""
+"""``joinfold run``: runs a query over streams."""
 
 from typing import Annotated
 
@@ -37,25 +37,31 @@ def run(
         typer.Option("--time", help="NAME=COLUMN: a stream's event time; by default 'ts' or its only TIMESTAMP."),
     ] = None,
     delay: Annotated[
-        list[str] | None, typer.Option("--delay", help="NAME='10 seconds': how much later a stream's rows may come.")
+        list[str] | None,
+        typer.Option("--delay", help="NAME='10 seconds': by how much a stream's rows may be out of order."),
     ] = None,
     sink: Annotated[
         str, typer.Option(help="console prints the answers, parquet writes them to --output, memory prints at the end.")
     ] = "console",
     output: Annotated[str | None, typer.Option("--output", "-o", help="The folder of --sink parquet.")] = None,
     checkpoint: Annotated[
-        str | None, typer.Option(help="A directory that keeps the state, so that a later start goes on.")
+        str | None, typer.Option(help="A directory for the state, from which a later start goes on.")
     ] = None,
     trigger: Annotated[
-        str | None, typer.Option(help="'5 seconds' between micro-batches, or 'available' to end with what is there.")
+        str | None,
+        typer.Option(
+            help="'5 seconds' between micro-batches, or 'available' to stop after the rows that are there now."
+        ),
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="The same as --trigger available.")] = False,
-    partitions: Annotated[int | None, typer.Option(min=1, help="Into how many parts the state is cut.")] = None,
+    partitions: Annotated[int | None, typer.Option(min=1, help="The number of partitions of the state.")] = None,
     plan: Annotated[str | None, typer.Option("--plan", help=PLAN_HELP)] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print each answer as a JSON object on its line.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print each answer as a JSON object on a line of its own.")
+    ] = False,
 ) -> None:
     """Run a query over streams, until it ends or Ctrl-C stops it."""
-    from joinfold.live.run import RunSettings  # it loads Spark
+    from joinfold.live.run import RunSettings  # imports Spark
     from joinfold.live.run import run as run_query
     from joinfold.live.specs import named_stream, named_table
 
@@ -67,7 +73,7 @@ def run(
     files = assignments(table, "--table")
     tables = {name: named_table(name, text, schemas.pop(name, None)) for name, text in files.items()}
     if schemas:
-        hint = "give it with --stream or --table."
+        hint = "add it with --stream or --table."
         raise UsageError(f"--schema names '{next(iter(schemas))}', which is neither a stream nor a table", hint)
     settings = RunSettings(
         query_text(query),

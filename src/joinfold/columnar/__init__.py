@@ -1,4 +1,4 @@
-"""Expressions over Arrow columns: what the reference says of one row, computed for all rows of a batch at once."""
+"""Expressions over Arrow columns: for all rows of a batch at once, with the results of the reference row by row."""
 
 from joinfold.columnar.evaluate import Key, evaluate, is_true
 

@@ -1,8 +1,8 @@
-"""The four operations, the remainder and functions of numbers.
+"""Arithmetic: + - * / %, and functions of numbers.
 
-Integers and decimals are exact (`columnar.exact`): a result that its type cannot hold is an error, unless it is on its
-way into an aggregate (``wide``). x/0 and x%0 are NULL. Times add and subtract as the integers that they are, and have
-to fit where they are read.
+Integers and decimals are exact (`columnar.exact`). A result that its type cannot hold is an error, unless it is part of
+the argument of an aggregate (``wide``). x/0 and x%0 are NULL. Times are added and subtracted as integers. They must fit
+their type only when they are read.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ _UFUNCS: dict[str, np.ufunc] = {"+": np.add, "-": np.subtract, "*": np.multiply}
 
 
 def _ring(call: Operation) -> Array:
-    """+ − ×"""
+    """x + y, x - y and x * y."""
     left, right = call.values
     operation = _UFUNCS[call.name]
     if call.result.is_floating:
@@ -45,7 +45,7 @@ def _ring(call: Operation) -> Array:
 
 
 def _divide(call: Operation) -> Vector:
-    """/: a floating number, or a decimal rounded half up."""
+    """x / y: a floating number, or a decimal rounded half up."""
     left, right = call.values
     present = _where_not_zero(call)
     if call.result.is_floating:
@@ -58,7 +58,7 @@ def _divide(call: Operation) -> Vector:
 
 
 def _modulo(call: Operation) -> Vector:
-    """%: what is left, with the sign of the dividend."""
+    """x % y: the remainder, with the sign of the dividend."""
     left, right = call.values
     present = _where_not_zero(call)
     if call.result.is_floating:
@@ -70,7 +70,7 @@ def _modulo(call: Operation) -> Vector:
 
 
 def _at_one_scale(call: Operation, present: Flags | None) -> tuple[list[Array], int]:
-    """The arguments' units at the larger of their scales, and that scale."""
+    """The units of both arguments at the larger of their scales, and that scale."""
     scale = max(map(_scale, call.types))
     pairs = zip(call.values, call.types, strict=True)
     return [scaled_up(units, scale - _scale(type_), present) for units, type_ in pairs], scale
@@ -82,13 +82,13 @@ def _where_not_zero(call: Operation) -> Flags | None:
 
 
 def _without_zeros(divisor: Array) -> Array:
-    """The divisors, with another one in the place of 0, where the quotient is not present."""
+    """The divisors, with 1 in the place of 0; there the quotient is NULL anyway."""
     is_zero = divisor == 0
     return np.where(is_zero, 1, divisor) if is_zero.any() else divisor
 
 
 def _fitted(units: Array, scale: int, present: Flags | None, call: Operation) -> Array:
-    """The units in the result's scale, if they fit or need not."""
+    """The units at the scale of the result; an error if they do not fit its type, unless the result is wide."""
     if call.result.is_decimal:
         units = rescaled(units, scale, _scale(call.result), present)
     if call.result.is_numeric and not call.wide:
@@ -97,7 +97,7 @@ def _fitted(units: Array, scale: int, present: Flags | None, call: Operation) ->
 
 
 def _sign(call: Operation) -> Array:
-    """−x and |x|. The opposite of a decimal always fits; that of an integer must, unless it goes into an aggregate."""
+    """−x and |x|. For a decimal they always fit its type; for an integer they must, unless the result is wide."""
     values: Array = call.values[0]
     if call.result.is_floating:
         return -values if call.name == "negate" else np.abs(values)
@@ -127,7 +127,7 @@ def _root(call: Operation) -> Array:
 
 
 def _logarithm(call: Operation) -> Vector:
-    """LN, which is NULL at 0 and below."""
+    """LN, which is NULL for numbers ≤ 0."""
     (values,) = call.values
     return Vector(_libm(pc.ln, values), both(call.present, ~(values <= 0)))
 
@@ -135,12 +135,12 @@ def _logarithm(call: Operation) -> Vector:
 def _power(call: Operation) -> Array:
     base, exponent = call.values
     result = _libm(pc.power, base, exponent)
-    # C's pow makes −∞ of −0.0 to the −1; since −0.0 = 0.0, both must become the same.
+    # C's pow gives −∞ for −0.0 to the power of −1, and ∞ for 0.0. Here −0.0 = 0.0, so both must give ∞.
     return np.where((base == 0) & (exponent < 0), np.inf, result)
 
 
 def _libm(function: Callable[..., pa.Array], *values: Array) -> Array:
-    """Arrow asks the C library, whose last digit does not depend on the processor as that of NumPy does."""
+    """The function of Arrow, which calls the C library. The last digit of NumPy's depends on the processor."""
     return np.asarray(function(*(pa.array(part) for part in values)).to_numpy())
 
 

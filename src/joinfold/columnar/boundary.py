@@ -1,7 +1,7 @@
 """From Arrow columns to vectors and back.
 
-Numbers are read where they lie: a view of the Arrow buffer, without a copy. A decimal128 is two words; where the high
-word only repeats the sign of the low one, the low words are the units.
+Numbers are read without a copy, as a view of the Arrow buffer. A decimal128 is two words of 64 bits. If all high words
+only repeat the sign of the low words, the low words are the units.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ _LOW_WORD = 2**64 - 1
 
 
 def from_arrow(column: pa.Array, type_: DataType) -> Vector:
-    """The column as a vector of that type; its Arrow type may be another one of the same meaning."""
+    """The column as a vector of the type; its Arrow type may be a different one with the same meaning."""
     if not type_.is_nested and column.type != arrow_type(type_):
         column = column.cast(arrow_type(type_))
     present = column.is_valid().to_numpy(zero_copy_only=False) if column.null_count else None
@@ -37,7 +37,7 @@ def from_arrow(column: pa.Array, type_: DataType) -> Vector:
 
 
 def to_arrow(vector: Vector, type_: DataType, rows: int, wide: bool = False) -> pa.Array:
-    """The vector as an Arrow array of the type, or of the one that a wide result takes (`evaluate`)."""
+    """The vector as an Arrow array of the type, or, if ``wide``, of the type that `evaluate` describes."""
     values, present = vector.values, vector.present
     if type_ == VOID:
         return pa.nulls(rows)
@@ -56,7 +56,7 @@ def to_arrow(vector: Vector, type_: DataType, rows: int, wide: bool = False) -> 
 
 def _without_absent(array: pa.Array, present: Flags | None) -> pa.Array:
     absent = 0 if present is None else len(present) - int(np.count_nonzero(present))
-    if array.null_count == absent:  # whatever is null in the array is absent, so these are the same
+    if array.null_count == absent:  # a null in the array is always absent, so equal counts mean equal rows
         return array
     return pc.if_else(pa.array(present), array, pa.scalar(None, array.type))
 
@@ -81,7 +81,7 @@ def _units(column: pa.Array, present: Flags | None) -> Array:
 
 
 def _exact_array(values: Array, present: Flags | None, type_: DataType, wide: bool) -> pa.Array:
-    """Units as decimals: of the type's own precision, or of the least that holds them where the result is wide."""
+    """Units as decimals: of the type's precision, or, if they are wide and need more, of precision 38 or 76."""
     scale = type_.scale or 0
     if not wide:
         require_fit(values, present, type_)
@@ -94,7 +94,7 @@ def _exact_array(values: Array, present: Flags | None, type_: DataType, wide: bo
         return _decimal_array(values, present, pa.decimal128(MAX_PRECISION, scale), 2)
     if largest < 10**WIDEST_PRECISION:
         return _decimal_array(values, present, pa.decimal256(WIDEST_PRECISION, scale), 4)
-    raise EvaluationError(f"a value on its way into an aggregate has more than {WIDEST_PRECISION} digits")
+    raise EvaluationError(f"an argument of an aggregate has more than {WIDEST_PRECISION} digits")
 
 
 def _decimal_array(values: Array, present: Flags | None, type_: pa.DataType, words: int) -> pa.Array:

@@ -1,7 +1,7 @@
-"""Functions of the calendar, on what the clock on the wall shows: parts of a time, and the beginning of a unit.
+"""Calendar functions on local time: parts of a time (YEAR … SECOND), and DATE_TRUNC.
 
-A TIMESTAMP is read in the session's time zone, a TIMESTAMP_NTZ and a DATE as they stand. NumPy's calendar is the
-proleptic Gregorian one, as Python's and Spark's are.
+A TIMESTAMP is converted to local time in the session's time zone; a TIMESTAMP_NTZ and a DATE are local time already.
+NumPy, Python and Spark all use the proleptic Gregorian calendar.
 """
 
 from datetime import UTC
@@ -53,7 +53,8 @@ def _truncate(call: Operation) -> Rows:
     assert isinstance(unit, pa.Scalar), "the binder takes a constant unit only"
     name = unit.as_py().upper()
     wall, fold = walls(us, call.present, call.zone)
-    # A week may begin before the hour that is there twice; all other beginnings keep to the side they are seen from.
+    # When clocks are set back, an hour occurs twice. The beginning of a unit is in the same of the two as the instant.
+    # The beginning of a week is not: it may be days before.
     return instants(_beginning(name, wall), call.zone, None if name == "WEEK" else fold)
 
 
@@ -67,12 +68,12 @@ def _beginning(unit: str, wall: Rows) -> Rows:
 
 
 def _months(days: Rows) -> Rows:
-    """Months since 1970-01 of days since 1970-01-01."""
+    """From days since 1970-01-01 to months since 1970-01."""
     return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
 
 
 def _first_days(months: Rows) -> Rows:
-    """The first day of each month."""
+    """From months since 1970-01 to the first day of each, as days since 1970-01-01."""
     return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
 
 

@@ -1,7 +1,7 @@
-"""How a vector of one type becomes a vector of another.
+"""Conversions of a vector from one type to another.
 
-`convert` is what happens to operands without being asked for: numbers become a wider type of the same kind. `cast` is
-CAST as Spark does it in ANSI mode: what cannot be represented is an error, not NULL.
+`convert` is the implicit conversion of operands: numbers get a wider type. `cast` is CAST of Spark in ANSI mode: a
+value that the target type cannot represent is an error, not NULL.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ _EXACT_POWER = 22  # 10^22 is the largest power of ten that a double holds exact
 
 
 def convert(vector: Vector, source: DataType, target: DataType, rows: int) -> Vector:
-    """The vector as an operand of the target type. Decimals keep digits that the target does not have."""
+    """The vector as an operand of the target type. Decimals may have more digits than its precision allows."""
     if source == target:
         return vector
     if source == VOID:
@@ -71,11 +71,11 @@ def _number(vector: Vector, source: DataType, target: DataType, rows: int) -> Ar
 
 
 def _floats(values: Array, source: DataType, target: DataType) -> Array:
-    """The nearest floating numbers; FLOAT by way of DOUBLE."""
+    """The nearest floating numbers; for FLOAT, rounded to DOUBLE first."""
     dtype = np.float32 if target.name == "FLOAT" else np.float64
     scale = source.scale or 0
     if scale and not _divides_exactly(values, scale):
-        values = values.astype(object) / 10**scale  # Python rounds the quotient of two integers once
+        values = values.astype(object) / 10**scale  # Python rounds the quotient of two integers only once
     try:
         doubles = values.astype(np.float64)
     except OverflowError as error:
@@ -87,14 +87,14 @@ def _floats(values: Array, source: DataType, target: DataType) -> Array:
 
 
 def _divides_exactly(units: Array, scale: int) -> bool:
-    """Whether units and 10^scale are doubles, so that dividing them rounds once."""
+    """Whether doubles hold the units and 10^scale exactly, so that their quotient is rounded only once."""
     if units.dtype == object or scale > _EXACT_POWER:
         return False
     return magnitude(units) <= _EXACT_IN_DOUBLE
 
 
 def _from_text(vector: Vector, target: DataType, rows: int, zone: tzinfo) -> Array:
-    """Texts are read one by one, each distinct one once."""
+    """CAST from STRING: each distinct text is read once, in Python."""
     read: Callable[[str], Any]
     if target.name == "BOOLEAN":
         read = truth_of_text
@@ -110,7 +110,7 @@ def _from_text(vector: Vector, target: DataType, rows: int, zone: tzinfo) -> Arr
 
 
 def _time(values: Array, present: Flags | None, source: DataType, target: DataType, zone: tzinfo) -> Array:
-    """Between DATE, TIMESTAMP and TIMESTAMP_NTZ, by way of what the clock on the wall shows."""
+    """CAST between DATE, TIMESTAMP and TIMESTAMP_NTZ, by way of local time."""
     if source == DATE:
         wall = require_calendar(values, present, DAY_US) * DAY_US
     else:

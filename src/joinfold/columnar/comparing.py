@@ -1,7 +1,7 @@
-"""Comparisons, and what is decided by them: IN, GREATEST, LEAST, NULLIF.
+"""Comparisons, and the functions that compare: IN, GREATEST, LEAST, NULLIF.
 
-In the order of the language NaN equals NaN and is the largest number, and −0.0 equals 0.0. Text is compared by its
-UTF-8 bytes, which is the order of code points. Nested values are only equal or not.
+NaN equals NaN and is larger than every other number; −0.0 equals 0.0. Text is compared by its UTF-8 bytes, which is the
+order of code points. Nested values are compared for equality only.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ _ARROW: dict[str, Callable[..., Any]] = {
 
 
 def compared(operator: str, left: Vector, right: Vector, type_: DataType, rows: int) -> Flags:
-    """Whether ``left operator right``, both of the type; any truth where one of them is NULL. Cost: O(n)."""
+    """``left operator right`` for two vectors of the type; arbitrary where one of them is NULL. Cost: O(n)."""
     if type_.is_nested:
         same = _same_nested(left, right, rows)
         return same if operator == "=" else ~same
@@ -46,11 +46,11 @@ def compared(operator: str, left: Vector, right: Vector, type_: DataType, rows: 
 
 
 def _with_nan(operator: str, left: Array, right: Array, flags: Flags) -> Flags:
-    """The comparison, corrected where NaN takes part."""
+    """The comparison, corrected where a value is NaN."""
     left_nan, right_nan = np.isnan(left), np.isnan(right)
     if not (left_nan.any() or right_nan.any()):
         return flags
-    # As numbers, 1 for NaN and 0 for all others are in the order that is wanted.
+    # The flags have the wanted order: True for NaN is larger than False for every other number.
     return np.where(left_nan | right_nan, _UFUNCS[operator](left_nan, right_nan), flags)
 
 
@@ -77,7 +77,7 @@ def _compare(call: Operation) -> Flags:
 
 
 def _in(call: Operation) -> Vector:
-    """IN: true if a member is equal; else NULL if a member is NULL."""
+    """IN: true if a member is equal, otherwise NULL if a member is NULL, otherwise false."""
     subject, *members = call.arguments
     found, unknown = np.zeros(call.rows, np.bool_), np.zeros(call.rows, np.bool_)
     for member in members:
@@ -89,7 +89,7 @@ def _in(call: Operation) -> Vector:
 
 
 def _extreme(call: Operation) -> Vector:
-    """GREATEST and LEAST of the arguments that are not NULL; of equal ones the first."""
+    """GREATEST and LEAST of the arguments that are not NULL; of equal arguments, the first."""
     operator = ">" if call.name == "greatest" else "<"
     best, *others = call.arguments
     for other in others:
@@ -105,7 +105,7 @@ def _extreme(call: Operation) -> Vector:
 
 
 def _nullif(call: Operation) -> Vector:
-    """NULLIF: the first argument, NULL where it equals the second in their common type."""
+    """NULLIF: the first argument, or NULL where it equals the second in their common type."""
     first = call.arguments[0]
     signature = FUNCTIONS["="].signature(call.types)
     assert signature is not None

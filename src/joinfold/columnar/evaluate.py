@@ -1,8 +1,8 @@
-"""The value of an expression for all rows of a batch at once, with Spark's rules: three-valued logic, ANSI arithmetic.
+"""The value of an expression for all rows of a batch at once, by Spark's rules: three-valued logic, ANSI arithmetic.
 
-The tree is walked once, and every node makes one vector of the vectors below it. A node that does not need all rows
-of an argument, as CASE, COALESCE, AND and OR do, evaluates it on a selection of rows alone: a branch that is not taken
-for a row cannot fail because of that row. Its parts are put together again by row.
+The expression tree is evaluated once: every node computes one vector from the vectors of its arguments. CASE, COALESCE,
+AND and OR do not need every argument for every row. They evaluate each argument only on the rows that need it, so a
+branch that a row does not take cannot fail on that row. The parts are then merged by row.
 """
 
 from collections.abc import Callable, Mapping
@@ -39,14 +39,14 @@ Key: TypeAlias = tuple[str, str]  # the alias of an input and the name of its co
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedRows:
-    """The rows that an expression is evaluated on: all those of the columns, or the chosen ones."""
+    """The rows on which an expression is evaluated: all rows of the columns, or only the chosen ones."""
 
     columns: Mapping[Key, pa.Array]
     rows: int
     zone: tzinfo
     wide: bool
     chosen: Rows | None = None
-    read: dict[Key, Vector] = field(default_factory=dict)  # columns as vectors, shared by all selections
+    read: dict[Key, Vector] = field(default_factory=dict)  # the columns read so far, shared by all selections
 
     def column(self, node: Column) -> Vector:
         """A column at the chosen rows."""
@@ -56,7 +56,7 @@ class EvaluatedRows:
         return self.read[key] if self.chosen is None else self.read[key].take(self.chosen)
 
     def select(self, rows: Rows) -> "EvaluatedRows":
-        """The frame at these of its rows, given in ascending order."""
+        """Only these of the rows, by their positions in ascending order."""
         if len(rows) == self.rows:
             return self
         return replace(self, rows=len(rows), chosen=rows if self.chosen is None else self.chosen[rows])
@@ -69,55 +69,54 @@ def evaluate(
     zone: tzinfo | str = UTC,
     wide: bool = False,
 ) -> pa.Array:
-    """The expression's value for each row of the columns, an array of its type's Arrow type.
+    """The value of the expression for each row of the columns, as an array of the Arrow type of its type.
 
-    Functions of the calendar read a TIMESTAMP in the zone. Raises `EvaluationError` where a value that matters cannot
-    be represented. ``wide`` is for arguments of aggregates: arithmetic of integers and decimals does not overflow.
-    An integer result is then int64, or where that does not hold every value decimal128(38, 0) or decimal256(76, 0); a
-    decimal result is of its own type, or decimal128(38, s) or decimal256(76, s). Only a result of more digits is an
-    error; on the way there is no limit.
+    Calendar functions read a TIMESTAMP in the zone. Raises `EvaluationError` if a value that is needed cannot be
+    represented. ``wide`` is for arguments of aggregates: arithmetic of integers and decimals does not overflow. An
+    integer result is then int64, or if that does not hold all values, decimal128(38, 0) or decimal256(76, 0). A decimal
+    result has its own type, or decimal128(38, s) or decimal256(76, s). A result with more digits is an error;
+    intermediate values have no limit.
     """
-    frame = _frame(columns, rows, zone, wide)
-    return to_arrow(_value(expression, frame), expression.type, rows, wide)
+    return to_arrow(_value(expression, _all_rows(columns, rows, zone, wide)), expression.type, rows, wide)
 
 
 def is_true(condition: Expression, columns: Mapping[Key, pa.Array], rows: int, zone: tzinfo | str = UTC) -> Flags:
-    """Whether the condition holds for each row, bool[rows]; NULL does not."""
-    return _holds(_value(condition, _frame(columns, rows, zone, wide=False)))
+    """Whether the condition is true for each row, bool[rows]; NULL is not true."""
+    return _holds(_value(condition, _all_rows(columns, rows, zone, wide=False)))
 
 
-def _frame(columns: Mapping[Key, pa.Array], rows: int, zone: tzinfo | str, wide: bool) -> EvaluatedRows:
+def _all_rows(columns: Mapping[Key, pa.Array], rows: int, zone: tzinfo | str, wide: bool) -> EvaluatedRows:
     return EvaluatedRows(columns, rows, ZoneInfo(zone) if isinstance(zone, str) else zone, wide)
 
 
-def _value(expression: Expression, frame: EvaluatedRows) -> Vector:
-    if frame.rows == 0:
+def _value(expression: Expression, batch: EvaluatedRows) -> Vector:
+    if batch.rows == 0:
         return nothing(expression.type, 0)
     match expression:
         case Column():
-            return frame.column(expression)
+            return batch.column(expression)
         case Literal(value=value, type=type_):
-            return constant(value, type_, frame.rows)
+            return constant(value, type_, batch.rows)
         case Cast(argument=argument, type=type_):
-            return cast(_value(argument, frame), argument.type, type_, frame.rows, frame.zone)
+            return cast(_value(argument, batch), argument.type, type_, batch.rows, batch.zone)
         case Case():
-            return _case(expression, frame)
+            return _case(expression, batch)
         case Call(function=name) if name in LAZY:
-            return LAZY[name](expression, frame)
+            return LAZY[name](expression, batch)
         case Call():
-            return _call(expression, frame)
+            return _call(expression, batch)
         case GroupValue() | AggregateValue() | Aggregate():
             raise AssertionError("groups and aggregates have a value per group, not per row")
 
 
-def _call(call: Call, frame: EvaluatedRows) -> Vector:
+def _call(call: Call, batch: EvaluatedRows) -> Vector:
     signature = call.signature
     arguments = tuple(
-        convert(_value(argument, frame), argument.type, operand, frame.rows)
+        convert(_value(argument, batch), argument.type, operand, batch.rows)
         for argument, operand in zip(call.arguments, signature.operands, strict=True)
     )
     operation = Operation(
-        call.function, arguments, signature.operands, signature.result, frame.rows, frame.zone, frame.wide
+        call.function, arguments, signature.operands, signature.result, batch.rows, batch.zone, batch.wide
     )
     return COMPUTE[call.function](operation)
 
@@ -127,25 +126,25 @@ def _holds(vector: Vector) -> Flags:
     return flags
 
 
-def _case(case: Case, frame: EvaluatedRows) -> Vector:
-    """Each branch on the rows that no branch before it has taken."""
-    parts, remaining = [], np.arange(frame.rows)
+def _case(case: Case, batch: EvaluatedRows) -> Vector:
+    """CASE: evaluates each branch on the rows that no earlier branch has taken."""
+    parts, remaining = [], np.arange(batch.rows)
     for when, then in case.branches:
-        taken = _holds(_value(when, frame.select(remaining)))
+        taken = _holds(_value(when, batch.select(remaining)))
         parts.append((then, remaining[taken]))
         remaining = remaining[~taken]
     parts.append((case.otherwise, remaining))
     vectors = [
-        (rows, convert(_value(branch, frame.select(rows)), branch.type, case.type, len(rows))) for branch, rows in parts
+        (rows, convert(_value(branch, batch.select(rows)), branch.type, case.type, len(rows))) for branch, rows in parts
     ]
-    return merge(vectors, case.type, frame.rows)
+    return merge(vectors, case.type, batch.rows)
 
 
-def _coalesce(call: Call, frame: EvaluatedRows) -> Vector:
-    """Each argument on the rows where those before it are NULL."""
-    parts, remaining = [], np.arange(frame.rows)
+def _coalesce(call: Call, batch: EvaluatedRows) -> Vector:
+    """COALESCE: evaluates each argument on the rows where all earlier ones are NULL."""
+    parts, remaining = [], np.arange(batch.rows)
     for argument in call.arguments:
-        part = convert(_value(argument, frame.select(remaining)), argument.type, call.type, len(remaining))
+        part = convert(_value(argument, batch.select(remaining)), argument.type, call.type, len(remaining))
         if part.present is None:
             parts.append((remaining, part))
             break
@@ -153,20 +152,20 @@ def _coalesce(call: Call, frame: EvaluatedRows) -> Vector:
         remaining = remaining[~part.present]
     else:
         parts.append((remaining, nothing(call.type, len(remaining))))
-    return merge(parts, call.type, frame.rows)
+    return merge(parts, call.type, batch.rows)
 
 
 def _connective(decisive: bool) -> Callable[[Call, EvaluatedRows], Vector]:
-    """AND, which one False decides, or OR, which one True does: each argument on the rows that are not decided.
+    """AND, which one False decides, or OR, which one True decides: evaluates each argument on the undecided rows.
 
-    What is left undecided is NULL where an argument was.
+    A row that no argument decides is NULL if one of the arguments is.
     """
 
-    def compute(call: Call, frame: EvaluatedRows) -> Vector:
-        decided, unknown = np.zeros(frame.rows, np.bool_), np.zeros(frame.rows, np.bool_)
-        remaining = np.arange(frame.rows)
+    def compute(call: Call, batch: EvaluatedRows) -> Vector:
+        decided, unknown = np.zeros(batch.rows, np.bool_), np.zeros(batch.rows, np.bool_)
+        remaining = np.arange(batch.rows)
         for argument in call.arguments:
-            part = convert(_value(argument, frame.select(remaining)), argument.type, call.type, len(remaining))
+            part = convert(_value(argument, batch.select(remaining)), argument.type, call.type, len(remaining))
             decides = part.values == decisive
             if part.present is not None:
                 decides &= part.present

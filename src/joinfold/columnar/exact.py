@@ -1,9 +1,9 @@
-"""Integers without overflow: arithmetic on int64 that goes on in Python's integers where int64 ends.
+"""Integers without overflow: arithmetic on int64 that switches to Python's integers where int64 is too small.
 
-An exact array is int64, or of Python's integers (dtype object) once a present value needs it. Whether a whole array
-is safe follows from its smallest and its largest value; only where that does not settle it are rows looked
-at, and only those rows are computed again that a float64 estimate puts near the end. So ordinary numbers cost three or
-four passes over memory, about 2 ns a value, and large ones stay right. Decimals are units, integers × 10^scale.
+An exact array is int64, or has Python's integers (dtype object) if a present value needs them. The smallest and largest
+value usually show that a whole array cannot overflow. If they do not, a float64 estimate finds the rows that may, and
+only those are computed again in Python's integers. So ordinary numbers cost three or four passes over memory, about
+2 ns per value. Decimals are kept as units: the value × 10^scale, an integer.
 """
 
 from typing import Any
@@ -16,11 +16,11 @@ from joinfold.types import INTEGER_BITS, DataType
 
 _INT64 = range(-(2**63), 2**63)
 _END = 2.0**63
-_RISKY = _END / 2  # a factor of two below the end: far more than the rounding of the estimate
+_RISKY = _END / 2  # half the limit: a margin that is far larger than the rounding error of the estimate
 
 
 def combine(operation: np.ufunc, left: Array, right: Array, present: Flags | None) -> Array:
-    """left + right, left − right or left × right, exact arrays of n values; correct where present. Cost: O(n)."""
+    """left + right, left − right or left × right for exact arrays of n values; correct where present. Cost: O(n)."""
     if left.dtype == object or right.dtype == object:
         return narrowed(operation(left.astype(object), right.astype(object)), present)
     largest = (magnitude(left), magnitude(right))
@@ -47,7 +47,7 @@ def magnitude(values: Array) -> int:
 
 
 def narrowed(values: Array, present: Flags | None = None) -> Array:
-    """The same in int64 if every present value fits; what is absent may become 0."""
+    """The same values in int64 if all present ones fit; values that are not present may become 0."""
     if values.dtype != object:
         return values
     kept = values if present is None else np.where(present, values, 0)
@@ -67,7 +67,7 @@ def absolute(values: Array) -> Array:
 
 
 def _with_opposites(values: Array) -> Array:
-    """−2^63 has no opposite in int64; with it the array goes on in Python's integers."""
+    """The values, in Python's integers if −2^63 is among them, which has no opposite in int64."""
     least = values.dtype == np.int64 and len(values) > 0 and int(values.min()) == _INT64.start
     return values.astype(object) if least else values
 
@@ -80,39 +80,39 @@ def scaled_up(values: Array, digits: int, present: Flags | None) -> Array:
 
 
 def power_of_ten(digits: int) -> Array:
-    """10^digits as an exact array of no dimension."""
+    """10^digits as an exact array without dimensions."""
     return np.array(10**digits, np.int64 if digits <= 18 else object)
 
 
 def rescaled(values: Array, source: int, target: int, present: Flags | None) -> Array:
-    """Units of one scale as units of another, rounded half up (away from zero)."""
+    """Units at scale ``source`` as units at scale ``target``, rounded half up (away from zero)."""
     if target >= source:
         return scaled_up(values, target - source, present)
     return quotient(values, np.broadcast_to(power_of_ten(source - target), values.shape), present)
 
 
 def quotient(dividend: Array, divisor: Array, present: Flags | None) -> Array:
-    """dividend / divisor to the nearest integer, half up; divisors must not be 0."""
-    turned = divisor < 0
-    if turned.any():
-        dividend = np.where(turned, negative(dividend), dividend)
+    """dividend / divisor to the nearest integer, half up (away from zero); divisors must not be 0."""
+    is_negative = divisor < 0
+    if is_negative.any():
+        dividend = np.where(is_negative, negative(dividend), dividend)
         divisor = absolute(divisor)
     below = dividend // divisor
     rest = dividend - below * divisor
     upper = divisor - rest
-    # Counted from below, a half is rounded up if the quotient is positive and stays if it is negative.
+    # From the integer below, a half is rounded up if the quotient is positive, and down if it is negative.
     return narrowed(below + np.where(dividend >= 0, rest >= upper, rest > upper), present)
 
 
 def remainder(dividend: Array, divisor: Array, present: Flags | None) -> Array:
-    """dividend − divisor × the quotient towards zero, so with the dividend's sign; divisors must not be 0."""
+    """dividend − divisor × the quotient rounded towards zero: it has the dividend's sign; divisors must not be 0."""
     divisor = absolute(divisor)
     rest = dividend % divisor
     return narrowed(np.where((dividend < 0) & (rest != 0), rest - divisor, rest), present)
 
 
 def truncated(values: Array, digits: int) -> Array:
-    """values / 10^digits towards zero."""
+    """values / 10^digits, rounded towards zero."""
     if digits == 0:
         return values
     power = 10**digits
@@ -124,7 +124,7 @@ def truncated(values: Array, digits: int) -> Array:
 
 
 def require_fit(values: Array, present: Flags | None, type_: DataType) -> None:
-    """Raises `EvaluationError` for the first present integer (or units) that the type cannot hold."""
+    """Raises `EvaluationError` for the first present integer (or decimal, as units) that the type cannot hold."""
     if type_.is_decimal:
         end = 10 ** (type_.precision or 0)
         allowed = range(1 - end, end)
@@ -143,7 +143,7 @@ def require_fit(values: Array, present: Flags | None, type_: DataType) -> None:
 
 
 def whole_numbers(values: Array, present: Flags | None, type_: DataType) -> Array:
-    """Floating numbers without a fraction as int64; an error for the first present one that is not within its range."""
+    """Floating numbers without a fraction as int64; an error for the first present one that int64 cannot hold."""
     inside = (values >= -_END) & (values < _END)
     outside = ~inside if present is None else ~inside & present
     if outside.any():
@@ -152,12 +152,12 @@ def whole_numbers(values: Array, present: Flags | None, type_: DataType) -> Arra
 
 
 def does_not_fit(value: Any, type_: DataType) -> EvaluationError:
-    """The error of a value that its type cannot hold."""
+    """The error for a value that its type cannot hold."""
     return EvaluationError(f"{value} does not fit {type_}")
 
 
 def exact_text(units: int, scale: int) -> str:
-    """A decimal in digits, without an exponent."""
+    """A decimal as text in digits, without an exponent."""
     digits = f"{abs(units):0{scale + 1}d}"
     whole, fraction = digits[: len(digits) - scale], digits[len(digits) - scale :]
     return f"{'-' if units < 0 else ''}{whole}{'.' if scale else ''}{fraction}"

@@ -1,7 +1,7 @@
-"""What a function of the language is given: its arguments, already converted, for all rows at once.
+"""A call of a function on vectors: its arguments for all rows at once, already converted to the operand types.
 
-A function of the table (`columnar.functions`) makes a vector of an operation. Most functions are NULL where an argument
-is: they are wrapped in `strict` and give values alone.
+A function takes an `Operation` and returns a vector. Most functions are NULL where an argument is NULL. They return
+only values and are wrapped in `strict`.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ class Operation:
 
     @property
     def values(self) -> tuple[Values, ...]:
-        """The arguments' values."""
+        """The values of the arguments."""
         return tuple(argument.values for argument in self.arguments)
 
 
@@ -44,7 +44,7 @@ Compute: TypeAlias = Callable[[Operation], Vector]
 
 
 def strict(compute: Callable[[Operation], Values]) -> Compute:
-    """A function that is NULL exactly where an argument is; ``compute`` is asked if there is a row left."""
+    """A function that is NULL exactly where an argument is; ``compute`` is called only if some row has no NULL."""
 
     def vector(call: Operation) -> Vector:
         present = call.present
@@ -56,38 +56,39 @@ def strict(compute: Callable[[Operation], Values]) -> Compute:
 
 
 def each(function: Callable[..., Any]) -> Callable[[Operation], Values]:
-    """A function of plain Python values, called once for every distinct combination of arguments."""
+    """A function of plain Python values as one of vectors; it is called once per distinct combination of arguments."""
     return lambda call: for_each(function, call.arguments, call.result, call.rows, call.present)
 
 
 def for_each(
     function: Callable[..., Any], arguments: tuple[Vector, ...], result: DataType, rows: int, present: Flags | None
 ) -> Values:
-    """The function's value at every row that is present, of which there is one; any value in the others.
+    """The value of the function for every present row, and an arbitrary one for the others; a row must be present.
 
-    Numbers are handed over as Python's, decimals as units, times as integers. Cost: O(n log n), and the calls.
+    The function gets Python numbers, decimals as units and times as integers. Cost: O(n log n), plus one call per
+    distinct combination of arguments.
     """
-    places = None if present is None else np.flatnonzero(present)
-    codes, distinct = np.zeros(rows if places is None else len(places), np.int64), []
+    present_rows = None if present is None else np.flatnonzero(present)
+    codes, distinct = np.zeros(rows if present_rows is None else len(present_rows), np.int64), []
     for argument in arguments:
-        found, code = _distinct(argument.values if places is None else take(argument.values, places))
-        distinct.append(found)
-        codes = codes if code is None else codes * len(found) + code
+        values, code = _distinct(argument.values if present_rows is None else take(argument.values, present_rows))
+        distinct.append(values)
+        codes = codes if code is None else codes * len(values) + code
     combinations, code = np.unique(codes, return_inverse=True)
-    picked = []
-    for found in reversed(distinct):
-        picked.append([found[place] for place in combinations % len(found)])
-        combinations = combinations // len(found)
-    answers = listed([function(*values) for values in zip(*reversed(picked), strict=True)], result)
-    if places is not None:
-        everywhere = np.zeros(rows, np.int64)
-        everywhere[places] = code
-        code = everywhere
+    columns = []
+    for values in reversed(distinct):
+        columns.append([values[index] for index in combinations % len(values)])
+        combinations = combinations // len(values)
+    answers = listed([function(*values) for values in zip(*reversed(columns), strict=True)], result)
+    if present_rows is not None:
+        code_of_row = np.zeros(rows, np.int64)
+        code_of_row[present_rows] = code
+        code = code_of_row
     return take(answers, code)
 
 
 def _distinct(values: Values) -> tuple[list[Any], Rows | None]:
-    """The distinct values, and the code of each row; no codes for a constant."""
+    """The distinct values, and for each row the index of its value; None instead of indexes for a constant."""
     if isinstance(values, pa.Scalar):
         return [values.as_py()], None
     if is_numpy(values):
@@ -99,13 +100,14 @@ def _distinct(values: Values) -> tuple[list[Any], Rows | None]:
 
 
 def _distinct_numbers(values: Array) -> tuple[list[Any], Rows]:
-    bits = values.view(f"i{values.itemsize}") if values.dtype.kind == "f" else values  # −0.0 is not 0.0 as a text
+    # By their bits, because −0.0 and 0.0 differ as text.
+    bits = values.view(f"i{values.itemsize}") if values.dtype.kind == "f" else values
     found, codes = np.unique(bits, return_inverse=True)
     return (found if values.dtype == object else found.view(values.dtype)).tolist(), codes
 
 
 def truth(datum: Any, rows: int) -> Flags:
-    """Arrow's truth values as NumPy's; null is False."""
+    """Arrow booleans as a NumPy array; null becomes False."""
     if isinstance(datum, pa.Scalar):
         return repeated(np.array([datum.as_py() is True]), rows)
     flags: Flags = datum.fill_null(False).to_numpy(zero_copy_only=False)

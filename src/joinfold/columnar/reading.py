@@ -1,4 +1,4 @@
-"""Text to values, as CAST reads it: numbers, truth values, dates and timestamps."""
+"""CAST from STRING: how a text is read as a number, a boolean, a date or a timestamp."""
 
 import decimal
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from joinfold.types import DATE, TIMESTAMP, DataType
 _TRUTH = dict.fromkeys(("t", "true", "y", "yes", "1"), True) | dict.fromkeys(("f", "false", "n", "no", "0"), False)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_MOST_DIGITS = 80  # more than any type has; a number beyond is refused before its digits are written out
+_MOST_DIGITS = 80  # more than any type has; a longer number, such as 1e999999, is refused before it is expanded
 
 
 def truth_of_text(text: str) -> bool:
@@ -25,14 +25,14 @@ def truth_of_text(text: str) -> bool:
 
 
 def number_reader(target: DataType) -> Callable[[str], Any]:
-    """CAST(text AS …) for a number: a float, or units that may still be too large."""
+    """The function for CAST(text AS target) to a number: a float, or units that may still be too large."""
     if target.is_floating:
         return _float
     return lambda text: decimal_units(text, target)
 
 
 def decimal_units(text: str, target: DataType) -> int:
-    """The units of a decimal or integer type: rounded half up, but an integer must not have a fraction."""
+    """The units of the text as a decimal or integer type: rounded half up, but an integer may not have a fraction."""
     try:
         value = decimal.Decimal(text.strip())
     except decimal.InvalidOperation as error:
@@ -46,7 +46,10 @@ def decimal_units(text: str, target: DataType) -> int:
 
 
 def time_reader(target: DataType, zone: tzinfo) -> Callable[[str], int]:
-    """CAST(text AS …) for a date or timestamp: days, or microseconds. Text is in ``zone`` if it names none."""
+    """The function for CAST(text AS target) to a date or timestamp: days, or microseconds.
+
+    A timestamp is read in ``zone`` unless the text has a time zone.
+    """
 
     def read(text: str) -> int:
         try:

@@ -1,7 +1,7 @@
-"""Functions of text: Arrow's where they mean the same, else Python's on each distinct value.
+"""Functions of text: Arrow's if they mean the same, otherwise Python's on each distinct value.
 
-Arrow works on UTF-8 and wants patterns, positions and lengths that are constant; then it takes some ten nanoseconds a
-value. Positions count from 1 and in characters.
+Arrow needs constant patterns, positions and lengths, and takes about ten nanoseconds per value. Positions count
+characters, from 1.
 """
 
 import re
@@ -20,22 +20,22 @@ from joinfold.errors import EvaluationError
 
 def _like(call: Operation) -> Values:
     text, pattern = call.values
-    if not _are_constant(call) or "\\" in pattern.as_py():  # Arrow misreads an escaped one beside %
+    if not _are_constant(call) or "\\" in pattern.as_py():  # Arrow misreads an escaped character beside %
         return each(lambda text, pattern: like_pattern(pattern).fullmatch(text) is not None)(call)
     return truth(pc.match_like(text, pattern.as_py()), call.rows)
 
 
 @lru_cache(maxsize=256)
 def like_pattern(pattern: str) -> re.Pattern[str]:
-    """The pattern of LIKE as a regular expression: % is any text, _ one character, and \\ escapes these three."""
+    """The pattern of LIKE as a regular expression: % is any text, _ is one character, and \\ escapes %, _ and \\."""
     parts, rest = [], iter(pattern)
     for char in rest:
         if char == "\\":
             escaped = next(rest, None)
             if escaped is None:
-                raise EvaluationError(f"the pattern '{pattern}' ends with an escape")
+                raise EvaluationError(f"the LIKE pattern '{pattern}' ends with a single backslash")
             if escaped not in "%_\\":
-                raise EvaluationError(f"'\\{escaped}' in the pattern '{pattern}' escapes nothing")
+                raise EvaluationError(f"'\\{escaped}' in the LIKE pattern '{pattern}' is not a valid escape")
             parts.append(re.escape(escaped))
         else:
             parts.append({"%": ".*", "_": "."}.get(char) or re.escape(char))
@@ -50,7 +50,7 @@ def _substring(call: Operation) -> Values:
 
 
 def slice_of(start: int, length: int | None) -> tuple[int, int | None]:
-    """Python's slice of SUBSTRING. A negative start counts from the end; what lies outside the text is not there."""
+    """The bounds of SUBSTRING as a Python slice. A negative start counts from the end; outside the text is nothing."""
     begin = start - 1 if start > 0 else start
     if length is None:
         return begin, None
@@ -92,7 +92,7 @@ def _replace(call: Operation) -> Values:
 
 
 def _position(call: Operation) -> Values:
-    """INSTR. Arrow counts bytes, which are characters if all of the text is ASCII."""
+    """INSTR. Arrow counts bytes, which are characters only if all texts are ASCII."""
     text, search = call.values
     if not _are_constant(call) or not _is_ascii(text):
         return each(lambda text, search: text.find(search) + 1)(call)
@@ -110,12 +110,12 @@ def _found(arrow: Callable[..., Any], python: Callable[[str, str], bool]) -> Com
 
 
 def _cased(arrow: Callable[..., Any], python: Callable[[str], str]) -> Compute:
-    """UPPER and LOWER. Beyond ASCII they may change the length, as that of ß, which Arrow leaves as it is."""
+    """UPPER and LOWER. Python's are used beyond ASCII: UPPER('ß') is 'SS', but Arrow leaves it unchanged."""
     return strict(lambda call: arrow(call.values[0]) if _is_ascii(call.values[0]) else each(python)(call))
 
 
 def _are_constant(call: Operation) -> bool:
-    """Whether all arguments but the text are; NULL is no constant here, since then no row is present."""
+    """Whether all arguments after the text are constant. None of them is NULL, because some row is present."""
     return all(argument.is_constant for argument in call.arguments[1:])
 
 

@@ -1,17 +1,18 @@
-"""A column on its way through an expression: its values, and where they are present.
+"""Vectors: the values of a (sub-)expression for all rows, and which of them are present (not NULL).
 
-Arrow is at both ends (`columnar.boundary`). In between, values are what computes best:
+Columns come from Arrow, and results go back to Arrow (`columnar.boundary`). In between, values are kept as what is
+fastest to compute with:
 
     BOOLEAN                               bool
     integers                              int64, or Python's integers (dtype object) where one of them is larger
-    DECIMAL(p, s)                         units, which are the value × 10^s, likewise
+    DECIMAL(p, s)                         units, the value × 10^s, as integers are
     FLOAT, DOUBLE                         float32, float64
     DATE                                  int64 days
     TIMESTAMP, TIMESTAMP_NTZ, INTERVAL    int64 microseconds
     STRING, BINARY, nested types          an Arrow array
 
-A constant takes no room: a NumPy array of stride 0, or an Arrow scalar. ``present`` decides alone what is NULL. In a
-place that is not present any value may stand, so whatever can fail looks at ``present`` before it complains.
+A constant is stored once: as a NumPy array of stride 0, or as an Arrow scalar. Only ``present`` decides what is NULL. A
+value that is not present is arbitrary, so code that raises an error must check ``present`` first.
 """
 
 import datetime
@@ -46,7 +47,7 @@ class Vector:
 
     @property
     def is_constant(self) -> bool:
-        """Whether one value stands for all rows."""
+        """Whether all rows have the same value, stored once."""
         return isinstance(self.values, pa.Scalar) or (is_numpy(self.values) and self.values.strides == (0,))
 
     def take(self, rows: Rows) -> "Vector":
@@ -55,12 +56,12 @@ class Vector:
 
 
 def is_numpy(values: Values) -> bool:
-    """Whether the values are those of a number, a time or a truth value."""
+    """Whether the values are a NumPy array: numbers, times or booleans."""
     return isinstance(values, np.ndarray)
 
 
 def dtype_of(type_: DataType) -> type[np.generic] | None:
-    """NumPy's type of the values, None where they are Arrow's."""
+    """The NumPy type of the values of a type; None if they are kept in Arrow."""
     if type_.name in ("BOOLEAN", "VOID"):
         return np.bool_
     if type_.is_floating:
@@ -69,7 +70,7 @@ def dtype_of(type_: DataType) -> type[np.generic] | None:
 
 
 def constant(value: object, type_: DataType, rows: int) -> Vector:
-    """A literal, as often as there are rows."""
+    """A constant for all rows."""
     if value is None:
         return nothing(type_, rows)
     if dtype_of(type_) is None:
@@ -78,7 +79,7 @@ def constant(value: object, type_: DataType, rows: int) -> Vector:
 
 
 def nothing(type_: DataType, rows: int) -> Vector:
-    """NULL, as often as there are rows."""
+    """NULL for all rows."""
     dtype = dtype_of(type_)
     if dtype is None:
         values = pa.scalar(None, pa.null() if type_.is_nested else arrow_type(type_))
@@ -88,12 +89,12 @@ def nothing(type_: DataType, rows: int) -> Vector:
 
 
 def repeated(one: Array, rows: int) -> Array:
-    """A single value as often as there are rows, without taking room."""
+    """A single value for all rows, stored once."""
     return np.broadcast_to(one.reshape(()), (rows,))
 
 
 def listed(values: Sequence[Any], type_: DataType) -> Values:
-    """Values of a type from a list of them: Python's integers for decimals (units) and times."""
+    """Values of a type from a list; decimals (as units) and times are integers in the list."""
     dtype = dtype_of(type_)
     if dtype is None:
         return pa.array(values, arrow_type(type_))
@@ -112,20 +113,20 @@ def take(values: Values, rows: Rows) -> Values:
 
 
 def spread(values: Values, rows: int) -> Values:
-    """The values with a place for each row, also where they are constant."""
+    """The values as an array with one value per row, even if they are an Arrow constant."""
     return pa.repeat(values, rows) if isinstance(values, pa.Scalar) else values
 
 
 def choose(chosen: Flags, left: Values, right: Values) -> Values:
-    """The left value where the row is chosen, else the right one."""
+    """The left value where ``chosen`` is true, otherwise the right one."""
     if is_numpy(left):
         return np.where(chosen, left, right)
     return pc.if_else(pa.array(chosen), left, right)
 
 
 def merge(parts: Sequence[tuple[Rows, Vector]], type_: DataType, rows: int) -> Vector:
-    """One vector of parts that belong to different rows, of which no row is left out."""
-    parts = [(places, part) for places, part in parts if len(places)]
+    """One vector from parts for different rows, which together cover all rows."""
+    parts = [(positions, part) for positions, part in parts if len(positions)]
     if not parts:
         return nothing(type_, rows)
     if len(parts) == 1:
@@ -133,28 +134,28 @@ def merge(parts: Sequence[tuple[Rows, Vector]], type_: DataType, rows: int) -> V
     present: Flags | None = None
     if any(part.present is not None for _, part in parts):
         present = np.ones(rows, np.bool_)
-        for places, part in parts:
+        for positions, part in parts:
             if part.present is not None:
-                present[places] = part.present
+                present[positions] = part.present
     if dtype_of(type_) is None:
         return Vector(_merged_arrow(parts, rows), present)
     values = np.empty(rows, np.result_type(*(part.values.dtype for _, part in parts)))
-    for places, part in parts:
-        values[places] = part.values
+    for positions, part in parts:
+        values[positions] = part.values
     return Vector(values, present)
 
 
 def _merged_arrow(parts: Sequence[tuple[Rows, Vector]], rows: int) -> pa.Array:
     type_ = next((part.values.type for _, part in parts if part.values.type != pa.null()), pa.null())
-    arrays = [spread(part.values, len(places)) for places, part in parts]
+    arrays = [spread(part.values, len(positions)) for positions, part in parts]
     joined = pa.concat_arrays([pa.nulls(len(array), type_) if array.type == pa.null() else array for array in arrays])
     origin = np.empty(rows, np.int64)
-    origin[np.concatenate([places for places, _ in parts])] = np.arange(rows)
+    origin[np.concatenate([positions for positions, _ in parts])] = np.arange(rows)
     return joined.take(pa.array(origin))
 
 
 def both(left: Flags | None, right: Flags | None) -> Flags | None:
-    """Where two vectors are present."""
+    """Where both of two vectors are present; None means everywhere."""
     if left is None or right is None:
         return right if left is None else left
     return left & right

@@ -1,4 +1,4 @@
-"""Values to text, as CAST writes them: Java's words for floating numbers, decimals and times in digits."""
+"""CAST to STRING: floating numbers as Java prints them, decimals without an exponent, times in ISO format."""
 
 import decimal
 import math
@@ -18,7 +18,7 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 def text_of(vector: Vector, source: DataType, rows: int, zone: tzinfo) -> Values:
-    """CAST(vector AS STRING), at rows that are present; timestamps in the zone."""
+    """CAST(vector AS STRING) for the rows that are present; timestamps are written in the zone."""
     if source.is_integer and vector.values.dtype != object:
         return pa.array(vector.values).cast(pa.string())
     write: Callable[[Any], str]
@@ -41,7 +41,7 @@ def text_of(vector: Vector, source: DataType, rows: int, zone: tzinfo) -> Values
 
 
 def float_text(value: float) -> str:
-    """Java's text of a double."""
+    """A double as Java prints it."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     exact = decimal.Decimal(repr(value))
@@ -59,6 +59,6 @@ def _date_text(days: int) -> str:
 
 
 def _time_text(us: int) -> str:
-    """'YYYY-MM-DD HH:MM:SS', and the fraction without zeros at its end."""
+    """'YYYY-MM-DD HH:MM:SS', and the fraction of a second without trailing zeros."""
     text = (_EPOCH + timedelta(microseconds=us)).isoformat(sep=" ")
     return text.rstrip("0") if "." in text else text

@@ -1,11 +1,12 @@
-"""Instants in a time zone, and back: int64 microseconds of UTC to what the clock on the wall shows.
+"""From UTC to local time in a zone, and back: int64 microseconds for whole arrays.
 
-Python's zones answer for one instant at a time, so they are asked for steps of a quarter of an hour instead of rows:
-zones change on such steps, and where the answers at the two ends of a step differ its rows are asked one by one. Rows
-of a batch are close to each other in time and share steps. A zone of one offset, such as UTC, needs no asking.
+Python's time zones convert one time at a time. To call them rarely, time is divided into steps of a quarter of an hour,
+because zones usually change their offset at the end of a step. Rows of a batch are close in time and share steps. If
+the offsets at both ends of a step are equal, they hold for all its rows; otherwise its rows are converted one by one. A
+zone with a fixed offset, such as UTC, needs no steps.
 
     UTC     ──┬────────┬────────┬────────┬──
-    offset    │ −5 −5  │ −5 −5  │ −4 −4  │      both ends alike: one answer for the whole step
+    offset    │ −5 −5  │ −5 −5  │ −4 −4  │      equal at both ends: one offset for the whole step
 """
 
 from collections.abc import Callable
@@ -25,9 +26,10 @@ LAST_US = (datetime.max - _EPOCH) // _MICROSECOND
 
 
 def walls(us: Rows, present: Flags | None, zone: tzinfo) -> tuple[Rows, Flags | None]:
-    """Local time of each instant as microseconds, and where it is the second of two equal ones; None: nowhere.
+    """Local times, in microseconds, and where a local time is the second of two equal ones (None: nowhere).
 
-    Raises `EvaluationError` for an instant that is present and has no date. Cost: O(n log n), or O(n) for one offset.
+    Local times are equal when clocks are set back. Raises `EvaluationError` for a present time outside the years 1 to
+    9999. Cost: O(n log n), or O(n) for a zone with a fixed offset.
     """
     us = require_calendar(us, present, 1)
     fixed = zone.utcoffset(None)
@@ -46,9 +48,9 @@ def walls(us: Rows, present: Flags | None, zone: tzinfo) -> tuple[Rows, Flags | 
 
 
 def instants(wall: Rows, zone: tzinfo, fold: Flags | None = None) -> Rows:
-    """The instants of local times; of two, the first, unless ``fold`` asks for the second.
+    """The UTC times of local times; if a local time occurs twice, the first, or the second where ``fold`` is true.
 
-    A local time that was skipped is read with the offset from before. Cost: as that of `walls`.
+    A local time that was skipped is converted with the offset before the change. Cost: as for `walls`.
     """
     fixed = zone.utcoffset(None)
     if fixed is not None:
@@ -69,17 +71,17 @@ def instants(wall: Rows, zone: tzinfo, fold: Flags | None = None) -> Rows:
 
 
 def by_steps(times: Rows, ask: Callable[[int], int]) -> Rows:
-    """ask(time) for every time within the calendar, asked at the ends of the steps that hold one."""
+    """ask(time) for every time, called only for both ends of each step that has a time, where that is enough."""
     steps, step_of = np.unique(times // STEP_US, return_inverse=True)
     answers, alike = np.zeros(len(steps), np.int64), np.ones(len(steps), np.bool_)
-    for place, step in enumerate(steps.tolist()):
+    for index, step in enumerate(steps.tolist()):
         ends = max(step * STEP_US, FIRST_US), min((step + 1) * STEP_US - 1, LAST_US)
         try:
             first, last = map(ask, ends)
-        except OverflowError:  # local time leaves the calendar within the step
-            alike[place] = False
+        except OverflowError:  # local time leaves the years 1 to 9999 within the step
+            alike[index] = False
         else:
-            answers[place], alike[place] = first, first == last
+            answers[index], alike[index] = first, first == last
     result: Rows = answers[step_of]
     for row in np.flatnonzero(~alike[step_of]).tolist():
         try:
@@ -90,7 +92,7 @@ def by_steps(times: Rows, ask: Callable[[int], int]) -> Rows:
 
 
 def require_calendar(times: Array, present: Flags | None, unit_us: int) -> Rows:
-    """The times, 0 where they are not present; an error for one that is outside the years 1 to 9999."""
+    """The times in units of ``unit_us``, 0 where not present; an error for a time outside the years 1 to 9999."""
     if present is not None:
         times = np.where(present, times, 0)
     first, last = FIRST_US // unit_us, LAST_US // unit_us
@@ -101,4 +103,4 @@ def require_calendar(times: Array, present: Flags | None, unit_us: int) -> Rows:
 
 
 def _outside(us: int) -> EvaluationError:
-    return EvaluationError(f"the instant {us} µs from 1970 is outside the years 1 to 9999")
+    return EvaluationError(f"the time {us} µs since 1970 is outside the years 1 to 9999")

@@ -1,4 +1,4 @@
-"""Text to logical query: the only room that knows sqlglot."""
+"""From text to logical query. Only this package imports sqlglot."""
 
 from joinfold.dialect.bind import bind
 from joinfold.dialect.grammar import parse

@@ -1,4 +1,4 @@
-"""Binding: from a parsed query and a catalog to a logical query, or the first thing that is wrong with it."""
+"""Binding: from a parsed query and a catalog to a logical query, or to an error for the first mistake."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -44,11 +44,11 @@ from joinfold.window import PartitionedRows
 
 
 def bind(parsed: ParsedQuery, catalog: Mapping[str, Source]) -> LogicalQuery:
-    """Resolves every name, types every expression, and checks that the query has a meaning."""
+    """Resolves every name, finds the type of every expression, and checks that the query has a meaning."""
     try:
         return _bound(parsed, catalog)
     except RecursionError as error:
-        raise QueryError("an expression of the query is nested too deeply") from error
+        raise QueryError("an expression in the query is nested too deeply") from error
 
 
 def _bound(parsed: ParsedQuery, catalog: Mapping[str, Source]) -> LogicalQuery:
@@ -105,7 +105,8 @@ def _bind_inputs(parsed: tuple[ParsedInput, ...], catalog: Mapping[str, Source])
     for entry in parsed:
         found = find_name(entry.name, catalog)
         if not found:
-            raise UnknownNameError(f"stream '{entry.name}'", entry.name, catalog, entry.span, owner="The session")
+            what = f"stream or relation '{entry.name}'"
+            raise UnknownNameError(what, entry.name, catalog, entry.span, owner="The session")
         source = catalog[found[0]]
         alias = entry.alias or default_alias(entry.name)
         if any(input_.alias.lower() == alias.lower() for input_ in inputs):
@@ -115,14 +116,14 @@ def _bind_inputs(parsed: tuple[ParsedInput, ...], catalog: Mapping[str, Source])
             hint = f"write {entry.name} [10 MINUTE SLIDE 1 MINUTE], [10 MINUTE], [ROWS 100] or [UNBOUNDED]."
             raise QueryError(f"stream '{source.name}' needs a window", entry.span, hint)
         if not source.is_stream and entry.window is not None:
-            hint = "a relation is the same at every instant; register it with session.stream to give it time."
-            raise QueryError(f"relation '{source.name}' takes no window", entry.window_span, hint)
+            hint = "leave out the window, or register it as a stream with session.stream."
+            raise QueryError(f"relation '{source.name}' cannot have a window", entry.window_span, hint)
         inputs.append(_with_partition_columns(Input(alias, source, entry.window), entry))
     return tuple(inputs)
 
 
 def _with_partition_columns(input_: Input, entry: ParsedInput) -> Input:
-    """PARTITION BY names columns of its own stream, spelled as the schema has them."""
+    """The input with the columns of PARTITION BY spelled as in the schema of its stream."""
     if not isinstance(input_.window, PartitionedRows):
         return input_
     names = input_.source.schema.names
@@ -149,7 +150,7 @@ def _bind_select(scope: Scope, fragment: Fragment) -> list[tuple[str, Expression
 def _bind_groups(
     scope: Scope, fragments: tuple[Fragment, ...], selected: list[tuple[str, Expression, Fragment]]
 ) -> tuple[Expression, ...]:
-    """GROUP BY: expressions over columns; an alias or a position of SELECT stands for what it names."""
+    """The expressions of GROUP BY; an alias or a position of SELECT is replaced by the expression it names."""
     for position, (name, expression, fragment) in enumerate(selected):
         selected[position] = (name or default_name(expression, position), expression, fragment)
     groups: list[Expression] = []
@@ -163,15 +164,15 @@ def _bind_groups(
                 raise QueryError(f"SELECT has no column {group.value}", fragment.span, hint)
             group = selected[group.value - 1][1]
         if contains_aggregate(group):
-            hint = "a group is made of columns; conditions on aggregates go to HAVING."
-            raise QueryError("an aggregate cannot stand in GROUP BY", fragment.span, hint)
+            hint = "group by columns, and put conditions on aggregates in HAVING."
+            raise QueryError("an aggregate is not allowed in GROUP BY", fragment.span, hint)
         if group not in groups:
             groups.append(group)
     return tuple(groups)
 
 
 def _is_only_alias(scope: Scope, tree: exp.Expr) -> bool:
-    """In GROUP BY a column goes before an alias of the same name."""
+    """Whether a name in GROUP BY can only be an alias: no input has a column of this name."""
     return (
         isinstance(tree, exp.Column)
         and not tree.table
@@ -186,7 +187,7 @@ def _over_groups(
     fragments: tuple[Fragment, ...],
     expression: Expression,
 ) -> Expression:
-    """The expression over group and aggregate values; a column that is left belongs to no single row."""
+    """The expression in terms of group and aggregate values; raises `QueryError` if a plain column is left."""
 
     def value(node: Expression) -> Expression | None:
         if isinstance(node, Aggregate):
@@ -196,7 +197,7 @@ def _over_groups(
         return within_chain(node) if isinstance(node, Call) and node.function in CHAINED_OPERATORS.values() else None
 
     def within_chain(chain: Call) -> Expression | None:
-        """x || y || z where x || y is grouped: a chain is one call, so the group is a stretch of its arguments."""
+        """For x || y || z with x || y grouped: the chain is one call, and the group is a part of its arguments."""
         for index, group in enumerate(groups):
             if isinstance(group, Call) and group.function == chain.function:
                 for start in range(len(chain.arguments) - len(group.arguments) + 1):
@@ -221,7 +222,7 @@ def _over_groups(
 
 
 def _place_of(column: Column, fragment: Fragment) -> Span | None:
-    """Where the fragment names the column outside an aggregate."""
+    """Where the fragment names the column outside an aggregate; None if it does not."""
     for node in fragment.tree.find_all(exp.Column):
         call = node.find_ancestor(exp.Anonymous)
         inside = call is not None and str(call.this).lower() in (*AGGREGATES, *ALIASES)

@@ -1,7 +1,7 @@
-"""Expressions: from sqlglot's trees to typed, resolved ones.
+"""Binding of expressions: from sqlglot's trees to typed expressions with resolved names.
 
-One binder reads one fragment. Aggregates are allowed in SELECT and HAVING only; `named` gives the outputs that a
-clause may refer to by their alias.
+A binder binds one fragment. Aggregates are allowed only in SELECT and HAVING. ``named`` has the outputs that a clause
+may refer to by their alias.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -92,7 +92,7 @@ class ExpressionBinder:
         return self._call("not", (bound,), node) if node.args.get("negate") else bound
 
     def condition(self, node: exp.Expr) -> Expression:
-        """A bound node that must be true or false."""
+        """The bound form of a node that must be a condition."""
         bound = self.bind(node)
         if bound.type not in (BOOLEAN, VOID):
             self._fail(f"{self.clause} needs a condition, not a value of type {bound.type}", node)
@@ -104,7 +104,7 @@ class ExpressionBinder:
         return self._operation(BINARY_OPERATORS[type(node)], (self.bind(node.this), self.bind(node.expression)), node)
 
     def _chain(self, node: exp.Expr) -> Expression:
-        """``a AND b AND c`` is one call of three arguments, however long: sqlglot nests it to the left."""
+        """One call for a chain such as ``a AND b AND c`` of any length, which sqlglot nests to the left."""
         kind, sides = type(node), [node.expression]
         first = node.this.unnest()
         while type(first) is kind:
@@ -114,7 +114,7 @@ class ExpressionBinder:
         return self._operation(CHAINED_OPERATORS[kind], arguments, node)
 
     def _operation(self, operator: str, arguments: tuple[Expression, ...], node: exp.Expr) -> Expression:
-        """A call in the one form that all its spellings share: MOD(x, y) is x % y, CONCAT(x) is x, -(5) is -5."""
+        """A call in canonical form: MOD(x, y) becomes x % y, CONCAT(x) becomes x, -(5) becomes -5."""
         if operator in ("+", "-", "*", "/", "%") and len(arguments) == 2:
             left, right = arguments
             arguments = (beside_decimal(left, right), beside_decimal(right, left))
@@ -211,7 +211,7 @@ class ExpressionBinder:
     def _interval(self, node: exp.Expr) -> Expression:
         amount, unit = node.this, node.args.get("unit")
         if not isinstance(amount, exp.Literal) or not isinstance(unit, exp.Var):
-            self._fail("this interval cannot be read", node, "write INTERVAL 5 SECONDS or INTERVAL '5' SECOND.")
+            self._fail("this is not a valid interval", node, "write INTERVAL 5 SECONDS or INTERVAL '5' SECOND.")
         return self._checked(node, interval_literal, amount.this, unit.name)
 
     def _cast(self, node: exp.Expr) -> Expression:
@@ -226,7 +226,7 @@ class ExpressionBinder:
         return Cast(argument, type_)
 
     def _checked(self, node: exp.Expr, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of a reader whose complaint gets the place of the node."""
+        """The result of ``read``; its `UsageError` becomes a `QueryError` at the node."""
         try:
             return read(*args, **kwargs)
         except UsageError as error:
@@ -252,7 +252,7 @@ class ExpressionBinder:
             near = suggestion(name, known)
             whole = self.fragment.span_of(node)
             at = replace(whole, end=whole.start + len(str(node.this)))
-            hint = f"did you mean {near}?" if near else f"the language has: {', '.join(known)}."
+            hint = f"did you mean {near}?" if near else f"the functions are: {', '.join(known)}."
             raise QueryError(f"unknown function '{node.this}'", at, hint)
         if function == "date_trunc":
             self._check_truncation(node)
@@ -261,26 +261,26 @@ class ExpressionBinder:
     def _check_truncation(self, node: exp.Expr) -> None:
         unit = node.expressions[0] if node.expressions else node
         if not isinstance(unit, exp.Literal) or unit.this.upper() not in TRUNCATION_UNITS:
-            hint = f"one of: {', '.join(TRUNCATION_UNITS)}."
+            hint = f"the units are: {', '.join(TRUNCATION_UNITS)}."
             self._fail("DATE_TRUNC needs a unit of time in quotes", unit, hint)
 
     def _filtered(self, node: exp.Expr) -> Expression:
         name = str(node.this.this).lower() if isinstance(node.this, exp.Anonymous) else ""
         function = ALIASES.get(name, name)
         if function not in AGGREGATES:
-            self._fail("only an aggregate takes FILTER", node, "conditions on rows go to WHERE.")
+            self._fail("only an aggregate can have FILTER", node, "put conditions on rows in WHERE.")
         return self._aggregate(function, node.this, node.expression.this)
 
     def _aggregate(self, function: str, node: exp.Expr, condition: exp.Expr | None) -> Expression:
         if not self.aggregates:
-            hint = "conditions on aggregates go to HAVING." if self.clause == "WHERE" else None
-            self._fail(f"the aggregate {function.upper()} cannot stand in {self.clause}", node, hint)
+            hint = "put conditions on aggregates in HAVING." if self.clause == "WHERE" else None
+            self._fail(f"the aggregate {function.upper()} is not allowed in {self.clause}", node, hint)
         inner = ExpressionBinder(self.scope, self.fragment, f"an argument of {function.upper()}")
         arguments: tuple[Expression, ...] = ()
         entry = AGGREGATES[function]
         if not (entry.counts_rows and self._counts_combinations(node)):
             if any(isinstance(part, exp.Distinct) for part in node.expressions):
-                hint = "aggregate over a stream that Spark has deduplicated (dropDuplicatesWithinWatermark)."
+                hint = "remove duplicates in Spark before registering the stream (dropDuplicatesWithinWatermark)."
                 self._fail(f"{function.upper()}(DISTINCT …) is not supported", node, hint)
             arguments = tuple(inner.bind(part) for part in node.expressions)
         if entry.counts_rows and len(arguments) == 1 and _is_present_constant(arguments[0]):
@@ -293,7 +293,7 @@ class ExpressionBinder:
         return Aggregate(function, arguments, None if condition is None else where.condition(condition))
 
     def _counts_combinations(self, node: exp.Expr) -> bool:
-        """COUNT(*) and the papers' COUNT(b.*)."""
+        """Whether the argument is * or, as in the papers, b.*."""
         match node.expressions:
             case [exp.Star() as star] if not unread(star):
                 return True
@@ -315,7 +315,7 @@ class ExpressionBinder:
         self._fail("subqueries are not supported", node, NO_SUBQUERY)
 
     def _over(self, node: exp.Expr) -> NoReturn:
-        self._fail("OVER is not supported", node, "an aggregate's window stands in brackets behind its stream.")
+        self._fail("OVER is not supported", node, "write the window after the stream in FROM: stream [10 MINUTE].")
 
     def _star(self, node: exp.Expr) -> NoReturn:
         if unread(node):
@@ -367,7 +367,7 @@ def _is_present_constant(expression: Expression) -> bool:
 
 
 def flattened(function: str, arguments: Iterable[Expression]) -> tuple[Expression, ...]:
-    """The arguments of a chain, where those that are such a chain themselves give theirs."""
+    """The arguments of a chain; an argument that is a call of the same function is replaced by its arguments."""
     return tuple(
         part
         for argument in arguments
@@ -378,10 +378,10 @@ def flattened(function: str, arguments: Iterable[Expression]) -> tuple[Expressio
 
 
 def conjunction(parts: tuple[Expression, ...]) -> Expression | None:
-    """The parts joined by AND; None for none."""
+    """The parts joined by AND; None if there are no parts."""
     return None if not parts else parts[0] if len(parts) == 1 else Call("and", flattened("and", parts))
 
 
 def contains_aggregate(expression: Expression) -> bool:
-    """Whether an aggregate occurs in it."""
+    """Whether the expression contains an aggregate."""
     return any(isinstance(node, Aggregate) for node in walk(expression))

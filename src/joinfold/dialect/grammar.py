@@ -1,6 +1,7 @@
-"""The statement: SELECT … FROM inputs with windows … and the clauses that make it continuous.
+"""The grammar of a query: SELECT … FROM inputs with windows …, and EMIT, SNAPSHOT or CHANGES, SYNC and OPTION.
 
-A hand-written descent over sqlglot's tokens. Clauses after HAVING may come in any order, each once.
+A hand-written recursive-descent parser over sqlglot's tokens. The clauses after HAVING may come in any order, each at
+most once.
 """
 
 import re
@@ -15,7 +16,7 @@ from joinfold.dialect.refusals import NO_SUBQUERY
 from joinfold.dialect.syntax import ParsedInput, ParsedQuery
 from joinfold.dialect.tokens import CLOSING, OPENING, Fragment, parse_expression, span_of, tokenize
 from joinfold.dialect.windows import parse_window, read_duration
-from joinfold.errors import QueryError, Span
+from joinfold.errors import QueryError, Span, keyword_hint
 from joinfold.logical.expressions import Value
 from joinfold.logical.query import (
     Emit,
@@ -38,9 +39,9 @@ REFUSED = {
     "DISTINCT": ("DISTINCT is not supported", "GROUP BY the columns instead: a group is one row."),
     "ORDER BY": (
         "ORDER BY is not supported",
-        "sort the result in Spark: answers at an instant have no order.",
+        "sort the result in Spark: the rows of an answer have no order.",
     ),
-    "LIMIT": ("LIMIT is not supported", "limit the result in Spark: answers at an instant have no order."),
+    "LIMIT": ("LIMIT is not supported", "limit the result in Spark: the rows of an answer have no order."),
     "JOIN": ("JOIN … ON is not supported", "list the inputs with commas and put the condition in WHERE."),
     "INNER": ("JOIN … ON is not supported", "list the inputs with commas and put the condition in WHERE."),
     "CROSS": ("cross joins are not supported", "list the inputs with commas and connect them in WHERE."),
@@ -48,8 +49,7 @@ REFUSED = {
         ("LEFT", "RIGHT", "FULL", "OUTER", "NATURAL", "SEMI", "ANTI"),
         (
             "outer, semi and natural joins are not supported",
-            "a window join answers for combinations that match: "
-            "list the inputs with commas and put the condition in WHERE.",
+            "only combinations that match are joined: list the inputs with commas and put the condition in WHERE.",
         ),
     ),
     "UNION": (
@@ -61,7 +61,7 @@ REFUSED = {
 
 
 def parse(text: str) -> ParsedQuery:
-    """Reads a query; the first thing that is wrong is raised with its place."""
+    """Parses a query; raises `QueryError` with the place of the first mistake."""
     return _Statement(text).read()
 
 
@@ -78,7 +78,7 @@ class _Statement:
         self._check_brackets()
 
     def read(self) -> ParsedQuery:
-        """The whole statement."""
+        """Reads the whole statement."""
         if not self.tokens:
             hint = "write SELECT … FROM stream [window], …"
             raise QueryError("the query is empty", hint=hint)
@@ -102,48 +102,50 @@ class _Statement:
     # --- reading tokens -------------------------------------------------------------------------------------
 
     def here(self) -> Token:
-        """The token to read next; at the end, the last one."""
+        """The next token; at the end of the query, the last token."""
         return self.tokens[min(self.at, len(self.tokens) - 1)]
 
     def ended(self) -> bool:
-        """Whether every token is read."""
+        """Whether all tokens have been read."""
         return self.at >= len(self.tokens)
 
     def word(self) -> str:
-        """The next token as an upper-case keyword; empty at the end and for quoted text."""
+        """The next token in upper case; empty at the end of the query and for quoted text."""
         if self.ended() or self.here().token_type in (TokenType.STRING, TokenType.IDENTIFIER):
             return ""
         return " ".join(self.here().text.upper().split())
 
     def next(self) -> Token:
-        """Reads a token."""
+        """Reads the next token."""
         token = self.here()
         self.at += 1
         return token
 
     def accept(self, word: str) -> bool:
-        """Reads the word if it is next."""
+        """Reads the word if it is next, and tells whether it was."""
         if self.word() != word:
             return False
         self.at += 1
         return True
 
-    def expect(self, word: str, where: str, hint: str | None = None) -> None:
-        """Reads the word or complains."""
+    def expect(self, word: str, where: str, hint: str | None = None, others: tuple[str, ...] = ()) -> None:
+        """Reads the word, or raises an error that names it and ``others``, which the caller has tried already."""
         if self.word() in REFUSED:
             self.refuse()
         if not self.accept(word):
-            raise self.error(f"expected {word if word.isalpha() else repr(word)} {where}", hint)
+            words = (word, *others)
+            expected = " or ".join(part if part.isalpha() else repr(part) for part in words)
+            raise self.error(f"expected {expected} {where}", keyword_hint(self.word(), words, hint))
 
     def error(self, message: str, hint: str | None = None) -> QueryError:
-        """An error at the next token, or behind the last one."""
+        """An error at the next token, or after the last one."""
         if self.ended():
             end = self.tokens[-1].end + 1
             return QueryError(f"{message}, but the query ends", Span(self.text, end, end + 1), hint)
         return QueryError(message, span_of([self.here()], self.text), hint)
 
     def refuse(self) -> None:
-        """Raises what is known about a word of SQL that joinfold leaves out."""
+        """Raises the error for the next word, a keyword of SQL that joinfold does not support."""
         message, hint = REFUSED[self.word()]
         raise self.error(message, hint)
 
@@ -161,7 +163,7 @@ class _Statement:
             elif token.token_type in CLOSING:
                 at = span_of([token], self.text)
                 if not opened:
-                    raise QueryError(f"'{token.text}' closes nothing", at)
+                    raise QueryError(f"'{token.text}' has no opening bracket", at)
                 expected = OPENING[opened[-1].token_type]
                 if expected != token.text:
                     raise QueryError(f"'{opened[-1].text}' is closed by '{token.text}'", at, f"write '{expected}'.")
@@ -174,21 +176,21 @@ class _Statement:
     # --- clauses --------------------------------------------------------------------------------------------
 
     def expressions(self, clause: str) -> tuple[Fragment, ...]:
-        """Expressions separated by commas, up to the next clause."""
+        """Reads expressions separated by commas, up to the next clause."""
         found = [self.expression(clause)]
         while self.accept(","):
             found.append(self.expression(clause))
         return tuple(found)
 
     def condition(self, clause: str) -> tuple[Fragment, ...]:
-        """The condition of a clause, if the clause is next."""
+        """Reads a clause with one condition, if it is next."""
         found = self.expressions(clause) if self.accept(clause) else ()
         if len(found) > 1:
-            raise QueryError(f"{clause} takes one condition", found[1].span, "join conditions with AND.")
+            raise QueryError(f"{clause} takes one condition", found[1].span, "combine conditions with AND.")
         return found
 
     def expression(self, clause: str) -> Fragment:
-        """The tokens up to the next comma or clause outside brackets, read as one expression."""
+        """Reads the tokens up to the next comma or clause outside brackets as one expression."""
         start, depth = self.at, 0
         while not self.ended():
             token = self.here()
@@ -202,8 +204,8 @@ class _Statement:
             depth += (token.token_type in OPENING) - (token.token_type in CLOSING)
             self.at += 1
         if self.at == start:
-            own = self.word() in ("EMIT", "SNAPSHOT", "CHANGES", "SYNC", "OPTION")
-            hint = f"write `{self.here().text}` if it is the name of a column." if own else None
+            is_our_clause = self.word() in ("EMIT", "SNAPSHOT", "CHANGES", "SYNC", "OPTION")
+            hint = f"put the name of a column in backticks: `{self.here().text}`." if is_our_clause else None
             raise self.error(f"{clause} needs an expression here", hint)
         return parse_expression(self.tokens[start : self.at], self.text)
 
@@ -225,19 +227,19 @@ class _Statement:
             window = parse_window(self.tokens[opened + 1 : self.at - 1], window_span)
             second, second_span = self.alias()
             if alias is not None and second is not None:
-                hint = "give the alias before the window or after it."
+                hint = "write one alias, before the window or after it."
                 raise QueryError(f"this input has two aliases, '{alias}' and '{second}'", second_span, hint)
             alias, alias_span = alias or second, alias_span or second_span
         return ParsedInput(name, alias, window, span, alias_span, window_span)
 
     def alias(self) -> tuple[str | None, Span | None]:
-        """``[AS] name``, if one is next, and its place."""
+        """``[AS] name`` and where it is written, if it is next."""
         if not self.accept("AS") and (self.word() in (*CLAUSES, *REFUSED, ",", "[", ".", "WITH") or self.ended()):
             return None, None
         return self.name("an alias"), span_of([self.tokens[self.at - 1]], self.text)
 
     def name(self, what: str) -> str:
-        """A plain or quoted name."""
+        """A plain or quoted name; errors call it ``what``."""
         token = self.here()
         quoted = token.token_type == TokenType.IDENTIFIER
         if self.ended() or self.word() in CLAUSES or not (quoted or token.text.isidentifier()):
@@ -262,12 +264,12 @@ class _Statement:
             if clause in REFUSED:
                 self.refuse()
             if clause not in readers:
-                raise self.error(f"unexpected '{self.here().text}'", ORDER)
+                raise self.error(f"unexpected '{self.here().text}'", keyword_hint(clause, readers, ORDER))
             field, reader = readers[clause]
             self.next()
             if field in found:
-                both = "SNAPSHOT and CHANGES exclude each other" if field == "changes" else f"{clause} is given twice"
-                raise QueryError(both, span_of([self.tokens[start]], self.text))
+                what = "only one SNAPSHOT or CHANGES is allowed" if field == "changes" else f"{clause} is given twice"
+                raise QueryError(what, span_of([self.tokens[start]], self.text))
             found[field] = reader()
             spans[field] = span_of(self.tokens[start : self.at], self.text)
         return replace(query, spans=tuple(spans.items()), **found)
@@ -280,11 +282,11 @@ class _Statement:
                 self.next()
             if self.at == start:
                 raise self.error("EMIT EVERY needs a duration", "write EMIT EVERY 5 SECONDS.")
-            return Every(read_duration(self.tokens[start : self.at], self.text, "an EMIT period"))
+            following = ("SNAPSHOT", "CHANGES", "SYNC", "OPTION")
+            return Every(read_duration(self.tokens[start : self.at], self.text, "the EMIT period", following))
         rules: dict[str, Emit] = {"SLIDE": OnSlide(), "ARRIVAL": OnArrival(), "TRIGGER": OnTrigger()}
-        return rules[
-            self.choice("EMIT", tuple(rules), "write EMIT ON SLIDE, ON ARRIVAL, ON TRIGGER or EVERY 5 SECONDS.")
-        ]
+        hint = "write EMIT ON SLIDE, ON ARRIVAL, ON TRIGGER or EVERY 5 SECONDS."
+        return rules[self.choice("EMIT", tuple(rules), hint, others=("EVERY",))]
 
     def sync(self) -> Sync:
         """The rule after SYNC."""
@@ -299,13 +301,13 @@ class _Statement:
             raise self.error("MOD needs a positive whole number")
         return OnWindowId(int(self.next().text))
 
-    def choice(self, clause: str, rules: tuple[str, ...], hint: str) -> str:
-        """``ON rule``."""
-        self.expect("ON", f"after {clause}", hint)
+    def choice(self, clause: str, rules: tuple[str, ...], hint: str, others: tuple[str, ...] = ()) -> str:
+        """``ON rule``; ``others`` are words that are also allowed in the place of ON."""
+        self.expect("ON", f"after {clause}", hint, others)
         if self.ended():
             raise self.error(f"{clause} ON needs a rule", hint)
         if self.word() not in rules:
-            raise self.error(f"unknown {clause} rule '{self.here().text}'", hint)
+            raise self.error(f"unknown {clause} rule '{self.here().text}'", keyword_hint(self.word(), rules, hint))
         return self.next().text.upper()
 
     def options(self) -> tuple[tuple[str, Value], ...]:
@@ -324,7 +326,7 @@ class _Statement:
             self.expect(",", "between options")
 
     def option_value(self, name: str) -> Value:
-        """A word, a string, a whole number, or on and off."""
+        """A word, a string, a number, or on and off."""
         sign = -1 if self.accept("-") else 1
         if re.fullmatch(r"[0-9]+", self.word()):
             return sign * int(self.next().text)
@@ -335,4 +337,4 @@ class _Statement:
             return switches[self.next().text.upper()]
         if sign == 1 and (self.here().token_type == TokenType.STRING or self.word().isidentifier()):
             return self.next().text
-        raise self.error(f"option '{name}' needs a value", "give it a word, a number, a quoted text, on or off.")
+        raise self.error(f"option '{name}' needs a value", "write a word, a number, a quoted string, on or off.")

@@ -1,4 +1,4 @@
-"""Constants: from their text to a value with the type that Spark gives them."""
+"""Constants: from their text to a value with Spark's type for it."""
 
 import decimal
 import math
@@ -23,7 +23,7 @@ from joinfold.types import decimal as decimal_type
 
 
 def number_literal(text: str) -> Literal:
-    """A number: INT, BIGINT, DECIMAL by its digits, or DOUBLE with an exponent."""
+    """A number: INT or BIGINT by its size, DECIMAL by its digits, or DOUBLE if it has an exponent."""
     try:
         if "e" in text.lower():
             return Literal(_finite(float(text), text), DOUBLE)
@@ -48,7 +48,7 @@ def negated(literal: Literal) -> Literal | None:
         case int() as value if literal.type.is_integer:
             return number_literal(str(-value))
         case decimal.Decimal() as value:
-            return Literal(value.copy_negate(), literal.type)  # unary minus would round to the context's digits
+            return Literal(value.copy_negate(), literal.type)  # unary minus would round to the context's precision
         case int() | float() as value if literal.type not in (TIMESTAMP, TIMESTAMP_NTZ):
             return Literal(-value, literal.type)
         case _:
@@ -56,7 +56,7 @@ def negated(literal: Literal) -> Literal | None:
 
 
 def beside_decimal(side: Expression, other: Expression) -> Expression:
-    """An integer constant in arithmetic with a decimal has the digits it shows, not those of its type."""
+    """The operand ``side``; beside a decimal, an integer constant becomes a decimal with just the digits it has."""
     if isinstance(side, Literal) and isinstance(side.value, int) and side.type.is_integer and other.type.is_decimal:
         exact = decimal.Decimal(side.value)
         return Literal(exact, decimal_type(len(exact.as_tuple().digits), 0))
@@ -64,21 +64,22 @@ def beside_decimal(side: Expression, other: Expression) -> Expression:
 
 
 def binary_literal(digits: str) -> Literal:
-    """X'1F00'."""
+    """The constant X'1F00'."""
     try:
         return Literal(bytes.fromhex(digits), BINARY)
     except ValueError as error:
-        raise UsageError("a binary constant holds two hexadecimal digits a byte", "write X'1F00'.") from error
+        what = "a binary constant needs two hexadecimal digits for each byte"
+        raise UsageError(what, "write it as X'1F00'.") from error
 
 
 def interval_literal(amount: str, unit: str) -> Literal:
-    """INTERVAL '5' SECOND, of either sign."""
+    """The constant INTERVAL '5' SECOND; it may be negative."""
     sign = -1 if amount.startswith("-") else 1
     return Literal(sign * duration_us(f"{amount.removeprefix('-')} {unit}"), INTERVAL)
 
 
 def time_literal(text: str, type_: DataType) -> Literal | None:
-    """TIMESTAMP '…' and DATE '…'; None for types that are not written so. UTC unless the text carries a zone."""
+    """The constant TIMESTAMP '…' or DATE '…'; None for other types. The text is in UTC unless it has a time zone."""
     if type_ in (TIMESTAMP, TIMESTAMP_NTZ):
         return Literal(timestamp_us(text), type_)
     if type_ != DATE:

@@ -1,4 +1,4 @@
-"""What the language leaves out or does not define, in words: the messages and hints of the expression binder."""
+"""Messages and hints of the expression binder for expressions that are not supported or not defined."""
 
 from sqlglot import exp
 
@@ -8,19 +8,19 @@ from joinfold.logical.functions import FUNCTIONS
 from joinfold.logical.sql import expression_text
 from joinfold.types import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType, castable, common_type
 
-NO_SUBQUERY = "register the inner query's result as a stream or relation of its own."
-NO_STAR = "COUNT(*) counts combinations; name the columns elsewhere."
+NO_SUBQUERY = "register the result of the inner query as a stream or relation."
+NO_STAR = "only COUNT takes *. Name a column instead."
 
 INSTEAD: dict[type[exp.Expr], str] = {
     exp.RegexpLike: "use LIKE, CONTAINS, STARTSWITH or ENDSWITH.",
     exp.ILike: "use LOWER(x) LIKE 'pattern'.",
-    exp.NullSafeEQ: "use =; a NULL key joins nothing.",
+    exp.NullSafeEQ: "use =. A NULL key joins nothing.",
     exp.Tuple: "compare column by column: a.x = b.x AND a.y = b.y.",
     exp.Bracket: "select the elements of arrays and maps before registering the stream.",
     exp.Dot: "select nested fields before registering the stream.",
     exp.IntDiv: "use FLOOR(x / y).",
-    exp.Any: "connect the cases with OR.",
-    exp.All: "connect the cases with AND.",
+    exp.Any: "write one comparison for each value and combine them with OR.",
+    exp.All: "write one comparison for each value and combine them with AND.",
 }
 
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=", "in")
@@ -44,32 +44,32 @@ _ALSO_READ: dict[type[exp.Expr], set[str]] = {
 
 
 def unread(node: exp.Expr) -> list[str]:
-    """What sqlglot read with the node and no binder looks at: SYMMETRIC, EXCEPT, FORMAT and their like."""
+    """The arguments of a node that sqlglot parsed but no binder reads, such as SYMMETRIC, EXCEPT and FORMAT."""
     read = _READ | _ALSO_READ.get(type(node), set())
     return [name for name, value in node.args.items() if value and name not in read]
 
 
 def mismatch(function: str, arguments: tuple[Expression, ...]) -> tuple[str, str | None]:
-    """Why a call has no type, and what to do about it."""
+    """Message and hint for a call that is not defined for the types of its arguments."""
     types, entry = tuple(argument.type for argument in arguments), FUNCTIONS[function]
-    usage = f"it is used as {entry.usage}."
+    usage = f"use it as {entry.usage}."
     if function in COMPARISONS:
-        strangers = [other for other in arguments[1:] if common_type(types[0], other.type) is None]
-        if strangers:
-            return _incomparable(function, arguments[0], strangers[0]), _cast(arguments[0], strangers[0])
+        incomparable = [other for other in arguments[1:] if common_type(types[0], other.type) is None]
+        if incomparable:
+            return _incomparable(function, arguments[0], incomparable[0]), _cast(arguments[0], incomparable[0])
     if entry.is_operator and len(types) == 2 and types[0] != types[1]:
         usage = _cast(*arguments) or usage
     return _undefined(f"'{function.upper()}'" if entry.is_operator else function.upper(), types), usage
 
 
 def aggregate_mismatch(function: str, types: tuple[DataType, ...]) -> tuple[str, str]:
-    """Why an aggregate is not defined for arguments of these types, and how it is used."""
+    """Message and hint for an aggregate that is not defined for arguments of these types."""
     aggregate = AGGREGATES[function]
     word, noun = function.upper(), aggregate.signature.noun
     usage = f"{word}(*) or " if aggregate.counts_rows else ""
     usage += f"{word}({', '.join(aggregate.arguments)})"
     usage += f" with {noun}" if noun and len(types) in aggregate.arities else ""
-    return _undefined(function.upper(), types), f"it is used as {usage}."
+    return _undefined(function.upper(), types), f"use it as {usage}."
 
 
 def _undefined(word: str, types: tuple[DataType, ...]) -> str:
@@ -85,7 +85,7 @@ def _incomparable(function: str, left: Expression, right: Expression) -> str:
 
 
 def _cast(left: Expression, right: Expression) -> str | None:
-    """How to give two expressions one type, if a cast can."""
+    """A hint that gives two expressions the same type; None if no cast does."""
     for side, other in ((left, right), (right, left)):
         if isinstance(side, Literal) and side.type == STRING and other.type in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
             return f"write {other.type} {expression_text(side)}."

@@ -27,19 +27,19 @@ _NAMES = {
 
 
 def data_type(node: exp.Expr) -> DataType:
-    """The type that sqlglot read."""
+    """The type of a tree that sqlglot parsed."""
     kind = node.this
     if node.args.get("collate"):
-        raise UsageError(f"a collation is not supported in '{node.sql(dialect='spark')}'", "leave COLLATE out.")
+        raise UsageError(f"collations are not supported: '{node.sql(dialect='spark')}'", "leave out COLLATE.")
     if kind == exp.DType.DECIMAL:
         sizes = [int(part.name) for part in node.expressions if part.name.isdecimal()]
         if len(sizes) != len(node.expressions) or len(sizes) > 2:
-            raise UsageError("a decimal is written DECIMAL(precision, scale)", "such as DECIMAL(10, 2).")
+            raise UsageError("DECIMAL takes a precision and a scale", "write it as DECIMAL(10, 2).")
         precision, scale = (*sizes, *(10, 0)[len(sizes) :])
         if not 0 <= scale <= precision <= 38 or precision == 0:
             raise UsageError(
-                f"DECIMAL({precision}, {scale}) does not exist",
-                "a decimal has at most 38 digits, its scale among them.",
+                f"DECIMAL({precision}, {scale}) is not a valid type",
+                "the precision is 1 to 38, and the scale is 0 to the precision.",
             )
         return decimal(precision, scale)
     if kind not in _NAMES:
@@ -48,7 +48,7 @@ def data_type(node: exp.Expr) -> DataType:
 
 
 def read_schema(text: str) -> Schema:
-    """A schema from ``name TYPE, name TYPE, …``."""
+    """Parses a schema such as ``name TYPE, name TYPE, …``."""
     hint = "write it as 'location STRING, ts TIMESTAMP, celsius DOUBLE'."
     depth = 0
     columns: list[list[Token]] = []
@@ -69,6 +69,6 @@ def read_schema(text: str) -> Schema:
             written = span_of(column[1:], text).words
             raise UsageError(f"unknown type '{written}' of column '{name}'", f"the types are {TYPES}.")
         if name in [field.name for field in fields]:
-            raise UsageError(f"column '{name}' occurs twice in the schema '{text}'", "give each its own name.")
+            raise UsageError(f"the schema '{text}' has two columns '{name}'", "give each column its own name.")
         fields.append(Field(name, data_type(type_)))
     return Schema(tuple(fields))

@@ -1,7 +1,7 @@
-"""Names: which input and column a word of the query means.
+"""Name resolution: which input and which column a name in the query means.
 
-An unqualified column that several inputs have is accepted when WHERE makes those columns equal; it then means
-the column of the first of them in FROM. Names are found whatever their case, as in Spark.
+If several inputs have a column, its unqualified name is accepted only if WHERE makes these columns equal. It then means
+the column of the first of these inputs in FROM. Case does not matter, as in Spark.
 """
 
 from collections.abc import Iterable
@@ -18,13 +18,13 @@ from joinfold.names import find_name
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The inputs of a query and the columns that WHERE equates."""
+    """The inputs of a query, and the sets of columns that WHERE makes equal."""
 
     inputs: tuple[Input, ...]
     equal_columns: tuple[frozenset[tuple[str, str]], ...] = ()
 
     def with_equalities(self, where: Iterable[Fragment]) -> "Scope":
-        """The scope in which qualified columns equated by a conjunct of WHERE count as one."""
+        """The scope with the sets of qualified columns that conjuncts ``x.a = y.b`` of WHERE make equal."""
         classes: list[set[tuple[str, str]]] = []
         for fragment in where:
             for left, right in _equated_columns(fragment):
@@ -35,7 +35,7 @@ class Scope:
         return Scope(self.inputs, tuple(frozenset(found) for found in classes))
 
     def input(self, alias: str, at: Span) -> Input:
-        """The input of that alias."""
+        """The input with this alias."""
         aliases = [input_.alias for input_ in self.inputs]
         found = find_name(alias, aliases)
         if not found:
@@ -47,7 +47,7 @@ class Scope:
         return next(input_ for input_ in self.inputs if input_.alias == found[0])
 
     def column(self, node: exp.Column, fragment: Fragment) -> Column:
-        """The column that a (qualified) name of the fragment means."""
+        """The column that a name in the fragment means; the name may be qualified."""
         at = fragment.span_of(node)
         qualifiers = [part.name for part in node.parts[:-1]]
         if len(qualifiers) > 1:
@@ -74,7 +74,7 @@ class Scope:
         return any(pair <= found for found in self.equal_columns)
 
     def columns(self, alias: str | None, at: Span) -> list[Column]:
-        """All columns of one input, or of all."""
+        """All columns of one input, or of all inputs if ``alias`` is None."""
         inputs = self.inputs if alias is None else (self.input(alias, at),)
         return [Column(input_.alias, field.name, field.type) for input_ in inputs for field in input_.source.schema]
 

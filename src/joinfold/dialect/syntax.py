@@ -1,4 +1,4 @@
-"""The parsed query: what the text, or the builder, says, before any name is looked up."""
+"""The parsed query: the clauses as written in the text or built by the builder, before any name is resolved."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from joinfold.window import Window
 
 @dataclass(frozen=True, slots=True)
 class ParsedInput:
-    """An entry of FROM; ``span`` is the place of its name."""
+    """An input in FROM; ``span`` is where its name is written."""
 
     name: str
     alias: str | None
@@ -23,7 +23,7 @@ class ParsedInput:
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """All clauses of a query; the conjuncts of WHERE may come from several fragments."""
+    """All clauses of a query. The builder may give several fragments for WHERE and HAVING; all must be true."""
 
     select: tuple[Fragment, ...]
     inputs: tuple[ParsedInput, ...]
@@ -37,5 +37,5 @@ class ParsedQuery:
     spans: tuple[tuple[str, Span], ...] = ()
 
     def span(self, clause: str) -> Span | None:
-        """Where a clause stands, if the query has a text."""
+        """Where a clause is written; None if the query was not written as text or lacks the clause."""
         return dict(self.spans).get(clause)

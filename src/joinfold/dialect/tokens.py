@@ -1,7 +1,7 @@
-"""Tokens and expression trees from sqlglot, in Spark's lexical rules.
+"""Tokens and expression trees from sqlglot, by Spark's lexical rules.
 
-The statement is read by `dialect.grammar`, token by token; sqlglot's parser is asked for expressions only, with
-every function left as it was called, so that names and places in the text survive for the binder.
+`dialect.grammar` reads the statement token by token. sqlglot parses only the expressions, and its knowledge of
+functions is switched off: the binder gets the names as written, with their positions in the text.
 """
 
 import re
@@ -26,17 +26,17 @@ CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 
 
 class _Expressions(Spark):
-    """Spark's expressions without sqlglot's own knowledge of functions."""
+    """Spark's expressions, without sqlglot's knowledge of functions."""
 
     class Tokenizer(Spark.Tokenizer):
-        """Spark's tokens; a doubled quote stands for itself, as in SQL."""
+        """Spark's tokens; inside quotes, a doubled quote means one quote, as in SQL."""
 
         STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
 
     class Parser(SparkParser):
-        """Spark's operators; CAST is the only function with a syntax of its own.
+        """Spark's operators; CAST is the only function with a special syntax.
 
-        sqlglot remembers where words stand; calls, parentheses and intervals get their places here.
+        sqlglot records the positions of words. The methods below record those of calls, parentheses and intervals.
         """
 
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
@@ -59,7 +59,7 @@ class _Expressions(Spark):
             return super()._parse_window(this, alias)
 
         def _warn_unsupported(self) -> None:
-            self.raise_error("Not an expression")  # sqlglot would log a warning and read a command
+            self.raise_error("Not an expression")  # sqlglot itself would log a warning and parse a command
 
         def _placed(self, first: Token, node: exp.Expr | None) -> exp.Expr | None:
             if node is not None:
@@ -72,7 +72,7 @@ _DIALECT = _Expressions()
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """An expression tree of sqlglot's with the text it was read from."""
+    """An expression tree of sqlglot, with the text that it was parsed from."""
 
     tree: exp.Expr
     span: Span
@@ -83,18 +83,18 @@ class Fragment:
 
     @property
     def is_star(self) -> bool:
-        """Whether it stands for several columns: ``*`` or ``alias.*``, with nothing behind."""
+        """Whether it is ``*`` or ``alias.*``, without EXCEPT or the like."""
         star = self.tree.this if isinstance(self.tree, exp.Column) else self.tree
         return isinstance(star, exp.Star) and not any(star.args.values())
 
     @property
     def name_span(self) -> Span:
-        """The place of the alias, or of everything where there is none."""
+        """The span of the alias, or of the whole fragment if it has none."""
         alias = self.tree.args.get("alias") if isinstance(self.tree, exp.Alias) else None
         return self.span if alias is None else self.span_of(alias)
 
     def span_of(self, node: exp.Expr) -> Span:
-        """The text of a node: from its first word to its last that have a place; else the whole fragment."""
+        """The span of a node, from the first to the last word with a known position, or else the whole fragment."""
         placed = [part.meta for part in node.walk() if "start" in part.meta]
         if not placed:
             return self.span
@@ -103,20 +103,20 @@ class Fragment:
 
 
 def tokenize(text: str) -> list[Token]:
-    """The tokens of a query; comments are gone."""
+    """The tokens of a query, without comments."""
     try:
         return _DIALECT.tokenize(text)
     except TokenError as error:
-        raise _unread(text) from error
+        raise _token_error(text) from error
 
 
 def span_of(tokens: Sequence[Token], text: str) -> Span:
-    """The text from the first token to the last."""
+    """The span from the first token to the last."""
     return Span(text, tokens[0].start, tokens[-1].end + 1)
 
 
 def parse_expression(tokens: Sequence[Token], text: str) -> Fragment:
-    """One expression, possibly with an alias, from a slice of a query's tokens."""
+    """Parses one expression, possibly with an alias, from a slice of a query's tokens."""
     span = span_of(tokens, text)
     try:
         trees = _DIALECT.parser().parse_into(exp.Expr, list(tokens), text)
@@ -132,7 +132,7 @@ def parse_expression(tokens: Sequence[Token], text: str) -> Fragment:
 
 
 def _with_calls_of_any(tree: exp.Expr) -> exp.Expr:
-    """The tree where ANY(x), which sqlglot reads as a part of a comparison, is a call unless it is compared with."""
+    """The tree with each ANY(x) as a call, unless it is the right side of a comparison, as sqlglot assumes."""
     for node in list(tree.find_all(exp.Any)):
         inner, is_compared = node.this, isinstance(node.parent, exp.Predicate) and node.arg_key == "expression"
         if is_compared or not isinstance(inner, exp.Paren | exp.Tuple):
@@ -148,7 +148,7 @@ def _with_calls_of_any(tree: exp.Expr) -> exp.Expr:
 
 
 def parse_type(tokens: Sequence[Token], text: str) -> exp.Expr | None:
-    """The type that the tokens name; None if they name none, or more."""
+    """The type that the tokens name; None if they do not name exactly one type."""
     try:
         (tree,) = _DIALECT.parser().parse_into(exp.DataType, list(tokens), text)
     except ParseError:
@@ -157,7 +157,7 @@ def parse_type(tokens: Sequence[Token], text: str) -> exp.Expr | None:
 
 
 def read_expression(text: str) -> Fragment:
-    """One expression from a text of its own."""
+    """Parses a text that consists of one expression."""
     tokens = tokenize(text)
     if not tokens:
         raise QueryError("an expression is empty", hint="write one, such as 'price * 2'.")
@@ -165,7 +165,7 @@ def read_expression(text: str) -> Fragment:
 
 
 def _explained(error: ParseError, tokens: Sequence[Token], text: str) -> QueryError:
-    """What sqlglot complains of, in words that name no part of sqlglot."""
+    """The error of sqlglot as one that does not mention sqlglot's internals."""
     detail = error.errors[0]
     place = (detail["line"], detail["col"])
     token = next((token for token in tokens if (token.line, token.col) == place), tokens[-1])
@@ -184,8 +184,8 @@ def _explained(error: ParseError, tokens: Sequence[Token], text: str) -> QueryEr
     return QueryError(f"unexpected '{at.words}'", at)
 
 
-def _unread(text: str) -> QueryError:
-    """The quote or comment that is still open where the text ends, or else what stands between X and its quotes."""
+def _token_error(text: str) -> QueryError:
+    """The error for a text without valid tokens: a quote or comment is not closed, or X'…' is not hexadecimal."""
     opened, position, depth = 0, 0, 0
     closing: str | None = None
     while position < len(text):
@@ -208,8 +208,8 @@ def _unread(text: str) -> QueryError:
     if closing is None:
         wrong = re.search(r"\bx(['\"])(?![0-9a-f]*\1).*?\1", text, flags=re.IGNORECASE | re.DOTALL)
         at = Span(text, *wrong.span()) if wrong else None
-        return QueryError("a binary constant holds hexadecimal digits", at, "write X'1F00'.")
+        return QueryError("a binary constant may contain hexadecimal digits only", at, "write it as X'1F00'.")
     at = Span(text, opened, opened + len(text[opened : opened + 12].split("\n")[0]))
     if closing == "*/":
-        return QueryError("a comment does not end", at, "close it with */.")
-    return QueryError("a string or quoted name does not end", at, "close the quote.")
+        return QueryError("a comment is not closed", at, "close it with */.")
+    return QueryError("a string or quoted name is not closed", at, "add the closing quote.")

@@ -1,11 +1,11 @@
-"""The text between the brackets: a window."""
+"""Parsing of a window: the text between the brackets after a stream."""
 
 from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
 from joinfold.dialect.tokens import span_of, tokenize
-from joinfold.errors import QueryError, Span, UsageError
+from joinfold.errors import QueryError, Span, UsageError, keyword_hint
 from joinfold.timetext import duration_us, timestamp_us
 from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
 
@@ -13,6 +13,7 @@ FORMS = (
     "write [10 MINUTE SLIDE 1 MINUTE], [TUMBLE 10 MINUTE], [10 MINUTE], [ROWS 100 SLIDE 10], "
     "[PARTITION BY k ROWS 5], [RANGE 5 MINUTE SLIDE 100 ROWS], [UNBOUNDED] or [FROM TIMESTAMP '2025-01-01']."
 )
+BEGINNINGS = ("RANGE", "WINDOW", "TUMBLE", "ROWS", "PARTITION BY", "UNBOUNDED", "FROM")
 
 
 def parse_window(tokens: Sequence[Token], span: Span) -> Window:
@@ -24,14 +25,19 @@ def parse_window(tokens: Sequence[Token], span: Span) -> Window:
 
 
 def partition_span(window: Span, column: str) -> Span:
-    """Where a window's text names a column that it is partitioned by."""
+    """Where the text of a window names a column of its PARTITION BY."""
     tokens = tokenize(window.words)
     named = next(token for token in tokens[2:] if token.text == column)
     return Span(window.text, window.start + named.start, window.start + named.end + 1)
 
 
-def read_duration(tokens: Sequence[Token], text: str, what: str, units: tuple[str, ...] = ("SECOND",)) -> int:
-    """A positive duration such as ``10 SECONDS``; ``units`` are suggested where there is none."""
+def read_duration(
+    tokens: Sequence[Token], text: str, what: str, following: tuple[str, ...], units: tuple[str, ...] = ("SECOND",)
+) -> int:
+    """The microseconds of a positive duration such as ``10 SECONDS``.
+
+    Errors call the duration ``what``, suggest ``units`` where there is none, and name the keywords that may follow.
+    """
     span = span_of(tokens, text)
     negative = tokens[0].token_type == TokenType.DASH
     words = " ".join(token.text for token in tokens)
@@ -39,10 +45,12 @@ def read_duration(tokens: Sequence[Token], text: str, what: str, units: tuple[st
         raise QueryError(f"{what} must be positive, not '{span.words}'", span)
     if len(tokens) == 1 and _is_number(tokens[0]):
         raise QueryError(f"{what} needs a unit", span, f"write {' or '.join(f'{words} {unit}' for unit in units)}.")
-    for token in tokens[2::2]:  # 1 HOUR 30 MINUTES, and not 1 HOUR SLIDING 30 MINUTES
+    for token in tokens[2::2]:  # 1 HOUR 30 MINUTES is a duration, 1 HOUR SLIDING 30 MINUTES is not
         if not _is_number(token):
-            hint = "a duration is numbers and units, such as 1 HOUR 30 MINUTE; in a window SLIDE or START may follow."
-            raise QueryError(f"unexpected '{token.text}'", span_of([token], text), hint)
+            keywords = f"{', '.join(following[:-1])} or {following[-1]}"
+            hint = f"write a duration as numbers and units, such as 1 HOUR 30 MINUTE. {keywords} may follow it."
+            at = span_of([token], text)
+            raise QueryError(f"unexpected '{token.text}'", at, keyword_hint(token.text, following, hint))
     try:
         return duration_us(words)
     except UsageError as error:
@@ -63,14 +71,14 @@ class _WindowText:
     def read(self) -> Window:
         """The window, with START applied."""
         if not self.tokens:
-            raise QueryError("a window is empty", self.span, FORMS)
+            raise QueryError("this window is empty", self.span, FORMS)
         self._take_start()
         window = self._window()
         if self.start_us is None:
             return window
         if not isinstance(window, Sliding):
-            hint = "START shifts the moves of a window with a SLIDE in time."
-            raise QueryError("this window has no slide that START could shift", self.start_span, hint)
+            hint = "write [10 MINUTE SLIDE 1 MINUTE START TIMESTAMP '2025-01-01']."
+            raise QueryError("START needs a window with a slide in time", self.start_span, hint)
         return Sliding(window.size_us, window.slide_us, self.start_us)
 
     def _window(self) -> Window:
@@ -79,7 +87,7 @@ class _WindowText:
             case ["UNBOUNDED"] | ["WINDOW", "UNTIL", "NOW"]:
                 return Landmark()
             case ["UNBOUNDED", *_]:
-                hint = "an unbounded window holds all rows so far, and neither ends nor slides."
+                hint = "an unbounded window holds all rows so far. It has no size and no slide."
                 raise QueryError("nothing may follow UNBOUNDED", self._at(self.tokens[1:]), hint)
             case ["FROM", "TIMESTAMP", _]:
                 return Landmark(self._timestamp(self.tokens[2]))
@@ -90,8 +98,8 @@ class _WindowText:
             case ["TUMBLE", *_]:
                 size, slide = self._split(self.tokens[1:])
                 if slide is not None:
-                    hint = "it slides by its size; leave out TUMBLE or SLIDE."
-                    raise QueryError("TUMBLE takes no SLIDE", self._at(self.tokens[1 + len(size) :]), hint)
+                    hint = "a tumbling window slides by its size. Leave out TUMBLE or SLIDE."
+                    raise QueryError("TUMBLE cannot have a SLIDE", self._at(self.tokens[1 + len(size) :]), hint)
                 size_us = self._duration(size, "a window's size")
                 return Sliding(size_us, size_us)
             case ["ROWS", *_]:
@@ -101,7 +109,8 @@ class _WindowText:
             case [first, *_] if first == "-" or _is_number(self.tokens[0]):
                 return self._range(self.tokens)
             case _:
-                raise QueryError(f"'{self.tokens[0].text}' does not begin a window", self._at(self.tokens[:1]), FORMS)
+                what = f"a window cannot begin with '{self.tokens[0].text}'"
+                raise QueryError(what, self._at(self.tokens[:1]), keyword_hint(words[0], BEGINNINGS, FORMS))
 
     def _rows(self) -> Window:
         size, slide = self._split(self.tokens[1:])
@@ -109,8 +118,8 @@ class _WindowText:
         if slide is None:
             return Rows(count)
         if any(word not in ("ROW", "ROWS") for word in self._words(slide[2 if self._negative(slide) else 1 :])):
-            hint = "a window of rows slides by rows: SLIDE 10; a window in time may slide by either."
-            raise QueryError("the size is in rows and the slide in time", self._at(slide), hint)
+            hint = "a window of rows slides by rows, such as [ROWS 100 SLIDE 10]."
+            raise QueryError("the window's size is in rows, but its slide is in time", self._at(slide), hint)
         return Rows(count, self._count(slide, "a window's slide"))
 
     def _range(self, tokens: list[Token]) -> Window:
@@ -137,12 +146,12 @@ class _WindowText:
         ):
             at = self._at(self.tokens[1:split] or self.tokens)
             hint = "write [PARTITION BY k ROWS 5] or [PARTITION BY k, l ROWS 5]."
-            raise QueryError("PARTITION BY takes names of columns, separated by commas", at, hint)
+            raise QueryError("PARTITION BY takes column names, separated by commas", at, hint)
         size, slide = self._split(self.tokens[split + 1 :])
         if slide is not None:
-            hint = "it moves at every row; leave SLIDE out."
+            hint = "it moves at every row. Leave out SLIDE."
             at = self._at(self.tokens[split + 1 + len(size) :])
-            raise QueryError("a window with PARTITION BY takes no SLIDE", at, hint)
+            raise QueryError("a window with PARTITION BY cannot have a SLIDE", at, hint)
         return PartitionedRows(tuple(token.text for token in columns), self._count(size, "a window's size"))
 
     def _take_start(self) -> None:
@@ -171,7 +180,7 @@ class _WindowText:
     def _duration(self, tokens: list[Token], what: str, units: tuple[str, ...] = ("SECOND",)) -> int:
         if not tokens:
             raise QueryError(f"{what} is missing", self.span, FORMS)
-        return read_duration(tokens, self.span.text, what, units)
+        return read_duration(tokens, self.span.text, what, ("SLIDE", "START"), units)
 
     def _count(self, tokens: list[Token], what: str) -> int:
         if not tokens:
@@ -180,14 +189,15 @@ class _WindowText:
         rest = self._words(tokens[tokens.index(number) + 1 :])
         at = self._at(tokens)
         if not (_is_number(number) and number.text.isdecimal()) or rest not in ([], ["ROW"], ["ROWS"]):
-            raise QueryError(f"{what} in rows is a whole number, not '{at.words}'", at, FORMS)
+            hint = keyword_hint(rest[0] if rest else "", ("SLIDE",), FORMS)
+            raise QueryError(f"{what} in rows must be a whole number, not '{at.words}'", at, hint)
         if self._negative(tokens) or int(number.text) == 0:
             raise QueryError(f"{what} must be positive, not '{at.words}'", at)
         return int(number.text)
 
     def _timestamp(self, token: Token) -> int:
         if token.token_type != TokenType.STRING:
-            raise QueryError("a timestamp is written in quotes", self._at([token]), "write TIMESTAMP '2025-01-01'.")
+            raise QueryError("a timestamp must be in quotes", self._at([token]), "write TIMESTAMP '2025-01-01'.")
         try:
             return timestamp_us(token.text)
         except UsageError as error:

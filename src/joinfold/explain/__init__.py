@@ -1,1 +1,1 @@
-"""Whatever is shown of a query and its plan: trees, drawings of windows, tables of costs, and a page of them."""
+"""Shows a query and its plan: trees, drawings of windows, tables of costs, and an HTML page with all of them."""

@@ -1,11 +1,11 @@
-"""What a plan is estimated to cost, for people: the tree with its costs, the streams, the other plans, the reason.
+"""The estimated cost of a plan as text: the tree with its costs, the streams, the other plans, the reason.
 
-All of it is said for a second of stream, so that it does not depend on how often Spark starts a micro-batch:
+All costs are per second of stream, so they do not depend on how often Spark starts a micro-batch:
 
     SELECT in Spark: …
     └─ FOLD per bucket of … ‹0.12 s CPU, 3.1 MB state, 9.0 MB memory, 1.2 MB/s shuffled in 0.01 s›
 
-CPU of more seconds than there are cores cannot be kept up with.
+If a plan takes more seconds of CPU than there are cores, it cannot keep up.
 """
 
 from joinfold.amounts import NOTHING, bytes_text, number_text, seconds_text, share_text, times_text
@@ -19,7 +19,7 @@ MOST_SHOWN = 12
 
 
 def cost_text(plan: PlannedQuery) -> str:
-    """The tree with its costs, then how it was chosen; the tree alone where nothing was estimated."""
+    """The tree with its costs, then how the plan was chosen; the tree alone if nothing was estimated."""
     tree = cost_tree_text(plan)
     if plan.decision is None:
         return tree
@@ -36,7 +36,7 @@ def cost_tree_text(plan: PlannedQuery) -> str:
 
 
 def statistics_table(plan: PlannedQuery, decision: Decision) -> Table:
-    """What is known of each stream, and how."""
+    """What is known about each stream, and how it is known."""
     header = ("stream", "numbers", "rows/s", "passing", "keys", "groups", "skew")
     rows = []
     for number, known in enumerate(decision.statistics.streams):
@@ -55,14 +55,14 @@ def statistics_table(plan: PlannedQuery, decision: Decision) -> Table:
     notes = []
     if plan.body.combining:
         share = share_text(decision.statistics.selectivity)
-        notes.append(f"Conditions besides equal keys let through {share} of the combinations.")
+        notes.append(f"{share} of the combinations with equal keys satisfy the other conditions.")
     if not decision.statistics.is_known:
-        notes.append("Nothing is known of the streams: give session.stream(…, rate=…, keys=…), or data.")
+        notes.append("Nothing is known about the streams: give session.stream(…, rate=…, keys=…), or data.")
     return Table("Streams, their keys and groups in a window", header, tuple(rows), words=2, notes=tuple(notes))
 
 
 def alternatives_table(decision: Decision) -> Table:
-    """The plans that could be, cheapest first, and the one that is taken."""
+    """The possible plans, cheapest first, with the chosen one marked."""
     chosen, shown = decision.chosen, shown_alternatives(decision)
     rows = tuple(
         (
@@ -79,14 +79,14 @@ def alternatives_table(decision: Decision) -> Table:
     notes = []
     if more:
         most = max(alternative.estimate.cpu for alternative in more)
-        notes.append(f"and {len(more)} more, up to {times_text(most, chosen.estimate.cpu)} the CPU")
+        notes.append(f"and {len(more)} more, with up to {times_text(most, chosen.estimate.cpu)} the CPU")
     header = ("plan", "CPU", "times", "state", "memory", "shuffled")
-    title = "Plans, cheapest first, with their CPU for a second of stream"
+    title = "Plans, cheapest first, with their CPU per second of stream"
     return Table(title, header, rows, marked=shown.index(chosen), notes=tuple(notes))
 
 
 def shown_alternatives(decision: Decision) -> tuple[Alternative, ...]:
-    """As many as a person looks at, and the chosen one among them."""
+    """The cheapest plans, at most `MOST_SHOWN`; the chosen one is always among them."""
     first = decision.alternatives[:MOST_SHOWN]
     if decision.chosen in first:
         return first
@@ -95,18 +95,18 @@ def shown_alternatives(decision: Decision) -> tuple[Alternative, ...]:
 
 
 def reason_text(decision: Decision) -> str:
-    """Why the plan was chosen."""
+    """Why the plan was chosen, as a sentence."""
     return f"Why this plan: {decision.reason.rstrip('.')}."
 
 
 def stream_text(input_: Input) -> str:
-    """A stream under its own name and that of the query."""
+    """The name of a stream, with its alias if that differs."""
     name = input_.source.name
     return name if name == input_.alias else f"{name} AS {input_.alias}"
 
 
 def _note(estimate: Estimate, kind: StageKind, number: int) -> str:
-    """The estimate of a stage as the end of its line; the shuffle before a fold is told with it."""
+    """The estimate of a stage for the end of its line. A fold includes the shuffle before it."""
     kinds = ("FOLD", "shuffle") if kind == "FOLD" else (kind,)
     stages = [stage for stage in estimate.stages if stage.kind in kinds and stage.number == number]
     return f" ‹{_amounts_text(stages)}›" if stages else ""

@@ -1,7 +1,7 @@
-"""The CPU of plans as horizontal bars, stage by stage, in the SVG of a page that says what its colours are.
+"""The CPU of plans as horizontal bars, stage by stage, in SVG. The page around it defines the colours.
 
-Plans can differ a thousandfold, and parts of a bar add up only on an even scale. So the scale ends at a few times the
-chosen plan, and bars that go on beyond are cut:
+Plans can differ by a factor of a thousand, and the parts of a bar add up only on a linear scale. So the scale ends at
+`TIMES_CHOSEN` times the chosen plan, and longer bars are cut off:
 
     chosen   ■■■▒▒▒▒▒▒▒                        0.12 s
     other    ■■■▒▒▒▒▒▒▒▒▒▒▒▒                   0.18 s
@@ -24,14 +24,14 @@ TIMES_CHOSEN = 6
 
 
 def alternatives_svg(decision: Decision) -> str:
-    """A bar for each plan that is shown; the label of the chosen one is bold."""
+    """A chart with a bar for each plan that is shown. The label of the chosen one is bold."""
     shown = shown_alternatives(decision)
     end = _scale_end(decision)
     width, height = LABEL_WIDTH + BAR_AREA + MARGIN, TOP + ROW_HEIGHT * len(shown) + 8
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" role="img" '
         'font-family="sans-serif" font-size="12">',
-        "<title>CPU of the plans for a second of stream, by stage</title>",
+        "<title>CPU of the plans per second of stream, by stage</title>",
         *_legend(),
         *_grid(end, height),
     ]
@@ -41,7 +41,7 @@ def alternatives_svg(decision: Decision) -> str:
 
 
 def _scale_end(decision: Decision) -> float:
-    """Where bars end: at the longest, unless that is many times the chosen one."""
+    """The seconds at the end of the scale: the longest bar, but at most `TIMES_CHOSEN` times the chosen one."""
     longest = max(alternative.estimate.cpu for alternative in shown_alternatives(decision))
     return min(longest, TIMES_CHOSEN * decision.chosen.estimate.cpu or longest) or 1.0
 
@@ -54,14 +54,14 @@ def _legend() -> Iterator[str]:
 
 
 def _grid(end: float, height: int) -> Iterator[str]:
-    """Lines at round numbers of seconds."""
+    """Vertical lines at round numbers of seconds."""
     step = 10 ** math.floor(math.log10(end))
     step = next(part * step for part in (0.2, 0.5, 1.0, 2.0) if end / (part * step) <= 5.5)
     for number in range(math.floor(end / step + 1e-9) + 1):
         x = LABEL_WIDTH + BAR_AREA * number * step / end
         yield f'<line class="grid" x1="{x:.1f}" y1="{TOP - 8}" x2="{x:.1f}" y2="{height - 4}"/>'
-        said = seconds_text(number * step)
-        yield f'<text class="quiet" x="{x:.1f}" y="{TOP - 14}" text-anchor="middle">{said}</text>'
+        label = seconds_text(number * step)
+        yield f'<text class="quiet" x="{x:.1f}" y="{TOP - 14}" text-anchor="middle">{label}</text>'
 
 
 def _bar(alternative: Alternative, top: int, end: float, is_chosen: bool) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The costs of a plan as one HTML page that needs no network and no script, light or dark as the reader likes it."""
+"""The costs of a plan as one HTML page that needs no network and no script. It has a light and a dark style."""
 
 from collections.abc import Iterable
 from html import escape
@@ -32,7 +32,7 @@ svg .cut { stroke: var(--page); stroke-width: 3; fill: none; }
 
 
 def cost_page(plan: PlannedQuery, sql: str, warnings: Iterable[str] = ()) -> str:
-    """The query, its warnings, why the plan was chosen among which others, and its tree."""
+    """A page with the query, its warnings, why the plan was chosen, the other plans, and the tree."""
     title = escape(" ".join(sql.split()))
     parts = [
         "<!DOCTYPE html>",

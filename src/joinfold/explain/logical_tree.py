@@ -19,7 +19,7 @@ from joinfold.timetext import duration_text
 
 
 def query_tree(query: LogicalQuery) -> Tree:
-    """The logical query: what is answered, when, over which join of which windows."""
+    """The tree of a logical query."""
     facts = [Tree("select " + _outputs(query))]
     if query.having is not None:
         facts.append(Tree("having " + expression_text(query.expanded(query.having))))
@@ -91,7 +91,7 @@ def _join_tree(graph: JoinGraph, inputs: tuple[Tree, ...]) -> Tree:
 
 
 def _shape_text(graph: JoinGraph) -> str:
-    """The join tree of keys that differ, or why there is none."""
+    """The join tree of a join over different keys, or why there is none."""
     if graph.tree is not None:
         return "join tree: " + ", ".join(f"{upper} ─ {lower}" for upper, lower in graph.tree)
     if graph.cycle:

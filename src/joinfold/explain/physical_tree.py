@@ -35,18 +35,18 @@ Note: TypeAlias = Callable[[StageKind, int], str]
 
 
 def no_note(kind: StageKind, number: int) -> str:
-    """The note of a stage of which nothing is said."""
+    """No note, for any stage."""
     return ""
 
 
 def plan_tree(plan: PhysicalPlan, note: Note = no_note) -> Tree:
-    """SELECT over HAVING over MERGE over FOLD over the PACK of each input; ``note`` ends the line of a stage."""
+    """The tree of a plan, from SELECT down to the PACK of each input; ``note`` is appended to the line of a stage."""
     query, last = plan.query, len(plan.stages) - 1
     tree = Tree(_merge_text(plan) + note("MERGE", last), (_stage_tree(plan, last, note),))
     if query.having is not None:
         tree = Tree("HAVING in Spark: " + expression_text(query.expanded(query.having)), (tree,))
     columns = ", ".join(output.name for output in query.outputs)
-    changes = "; what was and what is are compared here" if query.changes else ""
+    changes = "; old and new values are compared here" if query.changes else ""
     return Tree(f"SELECT in Spark: {columns}{changes}", (tree,))
 
 
@@ -65,13 +65,14 @@ def _merge_text(plan: PhysicalPlan) -> str:
             classes = [plan.keys[number] for number in sorted(plan.body.bucket_classes)]
             loose = [members for members in classes if not set(query.groups) & set(members)]
             keys = " and ".join(_equality(members) for members in loose) or "the bucket"
-            return f"MERGE, stateless: adds the parts of a group by bucket, since GROUP BY does not determine {keys}"
+            why = f"GROUP BY does not determine {keys}"
+            return f"MERGE, stateless: adds the parts of a group from all buckets, since {why}"
         case _:
             assert_never(plan.pipeline.last)
 
 
 def _stage_tree(plan: PhysicalPlan, number: int, note: Note) -> Tree:
-    """A stage over the PACK of its streams, and over the stages that make its views."""
+    """The tree of a stage; below it, the PACK of its streams and the stages that make its views."""
     stage = plan.stages[number]
     match stage:
         case NumberRows():
@@ -123,7 +124,7 @@ def _last_rows_tree(plan: PhysicalPlan, stage: LastRowsPerKey, number: int, note
 
 
 def _number_rows_tree(plan: PhysicalPlan, stage: NumberRows, number: int, note: Note) -> Tree:
-    """The stage that numbers rows: each stream's order goes through one of its buckets, the rows do not."""
+    """The stage that numbers rows. The order of each stream goes through one bucket; the rows do not."""
     trees = []
     for stream in stage.streams:
         window = plan.timing.windows[stream]
@@ -136,7 +137,7 @@ def _number_rows_tree(plan: PhysicalPlan, stage: NumberRows, number: int, note: 
 
 
 def _one_fold_trees(plan: PhysicalPlan) -> list[Tree]:
-    """Of a join over different keys that is no chain: why not."""
+    """Why a join over different keys is not a chain of folds, if it is not."""
     stage = plan.answering
     if plan.root is not None or plan.timing.streams < 3 or is_plain(stage) or stage.body.has_one_key:
         return []
@@ -145,12 +146,12 @@ def _one_fold_trees(plan: PhysicalPlan) -> list[Tree]:
     elif stage.body.combining:
         why = "conditions or values read whole combinations"
     else:
-        why = "the plan asks for it" if needs_chain(stage) else "the keys form a cycle"
+        why = "one fold is forced or far cheaper" if needs_chain(stage) else "the keys form a cycle"
     return [Tree(f"no chain of folds, combinations are enumerated: {why}")]
 
 
 def _names(plan: PhysicalPlan, body: Body) -> list[str]:
-    """The inputs of a stage, without the constant row."""
+    """The names of the inputs of a stage, without the constant row."""
     found = []
     for spec in body.inputs:
         match spec.source:
@@ -170,7 +171,7 @@ def _view_name(plan: PhysicalPlan, number: int) -> str:
 
 
 def _view_tree(plan: PhysicalPlan, body: Body) -> Tree:
-    """What a view is grouped by, and what each of its rows has."""
+    """What a view is grouped by, and what each of its rows contains."""
     columns = {name: expression for frame in plan.frames for name, expression in frame.expressions.items()}
     groups = dict.fromkeys(expression_text(columns[name]) for name in body.groups)
     sums = [_counted(len(body.integer_products), "integer product")]
@@ -180,7 +181,7 @@ def _view_tree(plan: PhysicalPlan, body: Body) -> Tree:
 
 
 def _method_trees(plan: PhysicalPlan) -> list[Tree]:
-    """Sums subtract what leaves; extremes do not subtract, and are charged to what leaves first."""
+    """The methods of sums and of extremes, which have their own: what leaves cannot be subtracted from an extreme."""
     query, body, method, last = plan.query, plan.body, plan.choice.method, plan.pipeline.last
     if isinstance(last, Concatenate):
         return []
@@ -202,7 +203,7 @@ def _method_trees(plan: PhysicalPlan) -> list[Tree]:
 
 
 def _window_trees(plan: PhysicalPlan, stage: JoiningStage, choice: FoldChoice) -> list[Tree]:
-    """How each window is kept in memory, and how combinations are found where they are looked for."""
+    """How each window is kept in memory, and how combinations are found in structures."""
     body, names = stage.body, _names(plan, stage.body)
     if choice.windows == "sets":
         return [Tree("windows: a hashed aggregation set of each input, multiplied as keys are found")]
@@ -259,8 +260,8 @@ def _attachment_tree(attachment: Attachment) -> Tree:
     noun = "relation" if len(attachment.relations) == 1 else "relations"
     on = " AND ".join(expression_text(key.condition) for key in attachment.keys)
     how = f"on {on}" if on else "without an equality, all of it for every row,"
-    said = tuple(Tree("where " + expression_text(part)) for part in attachment.conditions)
-    return Tree(f"joined with {noun} {relations} {how} before PACK", said)
+    conditions = tuple(Tree("where " + expression_text(part)) for part in attachment.conditions)
+    return Tree(f"joined with {noun} {relations} {how} before PACK", conditions)
 
 
 def _cell_text(plan: PhysicalPlan, stream: int) -> str:

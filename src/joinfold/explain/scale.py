@@ -1,7 +1,7 @@
-"""Scales of pictures: which time, or which number of rows, stands in which column of a line of text.
+"""Scales of drawings: which time, or which number of rows, is in which column of a line of text.
 
-A scale is exact where the finest distance of a picture, its *cell*, is at least a character wide; else edges are
-rounded down and the picture says so. Ticks are round numbers of a unit, as close as their labels allow.
+A scale is exact if the smallest distance in a drawing, its *cell*, is at least one character wide. Otherwise edges are
+rounded down, and the drawing says so. Ticks are at round numbers of a unit, as close as their labels allow.
 
     0     2     4     6     MINUTE        cell 2 MINUTE, 6 characters
     |     |     |     |
@@ -15,8 +15,8 @@ from joinfold.timetext import UNITS_US, duration_text, timestamp_text
 from joinfold.window import Grid, next_of
 
 LINE = 76  # characters, with a margin of 4 before them
-ROOM = 68  # of which so many are the picture's own
-WIDEST = 6  # characters of a cell where there are many
+ROOM = 68  # characters for the drawing itself
+WIDEST = 6  # most characters of a cell, if there are many cells
 
 _SMALL = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 _SEXAGESIMAL = (1, 2, 5, 10, 15, 20, 30)
@@ -33,9 +33,9 @@ _ROUND_US = tuple(number * UNITS_US[unit] for unit, numbers in _ROUND.items() fo
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The columns of [origin, end): ``chars`` characters stand for ``per`` of whatever is counted.
+    """The columns of [origin, end): ``chars`` characters stand for ``per`` units.
 
-    ``unit`` names what is counted in plain numbers; None is time, told from the origin on.
+    ``unit`` names what is counted in plain numbers. None is time in microseconds, labelled from the origin on.
     """
 
     origin: int
@@ -47,7 +47,7 @@ class Scale:
 
     @classmethod
     def fitting(cls, origin: int, end: int, cell: int, unit: str | None = None) -> "Scale":
-        """The widest scale that the line has room for."""
+        """The widest scale that fits into a line."""
         cells = -(-(end - origin) // cell)
         if cells <= ROOM:
             chars = min(max(WIDEST, 4 * WIDEST // cells), ROOM // cells)
@@ -57,26 +57,26 @@ class Scale:
 
     @property
     def is_exact(self) -> bool:
-        """Whether every edge has a column of its own."""
+        """Whether every edge has its own column."""
         return self.per == self.cell
 
     def column(self, at: int) -> int:
-        """The column of a time or number, the last one that is not after it."""
+        """The column of a time or number, rounded down."""
         return (at - self.origin) * self.chars // self.per
 
     def bar(self, low: int, high: int, ends: str = "[)") -> str:
-        """A stretch from low to high with its two ends."""
+        """A bar from low to high with its two ends."""
         begin, last = self.column(low), self.column(high)
         return " " * begin + ends[0] + "-" * (last - begin - 1) + ends[1]
 
     def pieces(self, edges: Grid) -> str | None:
-        """Everything cut at these edges; None where the pieces are too small to be seen."""
+        """A line that is divided at these edges; None if the pieces are too small to be seen."""
         if edges.period_us * self.chars < self.per:
             return None
         return self.marks((edge, "|") for edge in edges.between(self.origin, self.end + 1)).replace(" ", "-")
 
     def hits(self, grids: Iterable[Grid], mark: str) -> str:
-        """A line with a mark in every column in which some grid has an instant."""
+        """A line with a mark in every column that has an instant of some grid."""
         grids, line = tuple(grids), ""
         for column in range(self.column(self.end) + 1):
             low, high = self._begin(column), min(self._begin(column + 1), self.end + 1)
@@ -84,27 +84,27 @@ class Scale:
         return line
 
     def marks(self, marks: Iterable[tuple[int, str]]) -> str:
-        """A line with a character at each of these; of several in one column the last stays."""
+        """A line with a character at each of these positions. The last one in a column wins."""
         line = [" "] * (self.column(self.end) + 1)
         for at, mark in marks:
             line[self.column(at)] = mark
         return "".join(line).rstrip()
 
     def axis(self) -> tuple[str, str]:
-        """The labels, with the unit behind the last that has room before it, and the ticks below them."""
+        """A line of labels, with the unit after the last one that fits, and a line of ticks below it."""
         step, unit = self._step()
         ticks = range(self.origin, self.end + 1, step)
         labels = ""
         for tick in ticks:
-            told = tick if self.unit is not None else (tick - self.origin) // UNITS_US[unit]
-            longer = f"{labels.ljust(self.column(tick))}{told}"
+            label = tick if self.unit is not None else (tick - self.origin) // UNITS_US[unit]
+            longer = f"{labels.ljust(self.column(tick))}{label}"
             if labels and len(longer) + 2 + len(unit) > LINE:
                 break
             labels = longer
         return f"{labels}  {unit}", self.marks((tick, "|") for tick in ticks)
 
     def note(self) -> str | None:
-        """What a reader must know of the scale: where its time begins, and whether it is rounded."""
+        """What a reader must know about the scale: when it begins, and whether it is rounded; None if nothing."""
         notes = [] if self.unit is not None or self.origin == 0 else [f"0 is {timestamp_text(self.origin)}"]
         if not self.is_exact:
             character = f"{self.per} {self.unit}" if self.unit is not None else duration_text(self.per)
@@ -116,7 +116,7 @@ class Scale:
         return self.origin - -column * self.per // self.chars
 
     def _step(self) -> tuple[int, str]:
-        """From tick to tick, and the unit that labels are in."""
+        """The distance between ticks, and the unit of labels."""
         few = (self.cell, 2 * self.cell) if self.is_exact else ()
         for step in chain(few, _round_steps(self.unit, self.cell)):
             if self.is_exact and step % self.cell:
@@ -129,7 +129,7 @@ class Scale:
 
 
 def _round_steps(unit: str | None, cell: int = 1) -> Iterable[int]:
-    """Round numbers, growing; where a cell is not round, its own multiples follow."""
+    """Round numbers in ascending order: round durations if time is counted, then round multiples of a cell."""
     if unit is None:
         yield from _ROUND_US
     for power in count():

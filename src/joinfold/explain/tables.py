@@ -1,4 +1,4 @@
-"""Small tables for people, as text or HTML."""
+"""Small tables as text or HTML."""
 
 from dataclasses import dataclass
 from html import escape
@@ -8,9 +8,10 @@ MARK = "▶"
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A title, names of columns, and rows of text; the first ``words`` columns are words, the others amounts.
+    """A title, column names, and rows of text.
 
-    A ``marked`` row is the one that the table is about. The ``notes`` are sentences below.
+    The first ``words`` columns are words, the others amounts. ``marked`` is the number of a highlighted row. ``notes``
+    are sentences below the table.
     """
 
     title: str
@@ -36,7 +37,7 @@ class Table:
         return "  ".join(cell.ljust(width) if at < self.words else cell.rjust(width) for at, (cell, width) in cells)
 
     def to_html(self) -> str:
-        """The same as an element of a page; the row that is marked has the class of that name."""
+        """The table as HTML. The marked row has the class ``marked``."""
         lines = [f"<h2>{escape(self.title)}</h2>", "<table>", self._row_html(self.header, "th")]
         for number, row in enumerate(self.rows):
             lines.append(self._row_html(row, "td", number == self.marked))

@@ -1,4 +1,4 @@
-"""A small tree of text, for people and for tests."""
+"""A small tree of lines of text."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The windows of a query as a picture: sub-windows, some windows in a row, and where they are read.
+"""The windows of a query as a drawing: sub-windows, a few windows one after another, and the instants.
 
     0     2     4     6     8     10    12    14    16    18    20  MINUTE
     |     |     |     |     |     |     |     |     |     |     |
@@ -9,8 +9,8 @@ a [10 MINUTE SLIDE 4 MINUTE]: 5 sub-windows of 2 MINUTE, moved by 2
                       [-----------------------------)
                                   [-----------------------------)
 
-Everything is computed by `window`, nothing is drawn by hand. Windows in time share a scale; rows are counted on one of
-their own, and so is every window under SYNC ON WINDOW ID, where no clock is another's.
+All positions are computed by `window`. Windows in time share one scale. A window that counts rows has its own scale,
+and so has every window under SYNC ON WINDOW ID, where the times of different inputs are not compared.
 """
 
 from collections.abc import Iterable, Iterator
@@ -36,8 +36,8 @@ from joinfold.window import (
     next_of,
 )
 
-SHOWN = 3  # windows of an input
-RESULTS = 12  # result windows, at most
+SHOWN = 3  # how many windows of an input are drawn
+RESULTS = 12  # how many result windows are shown at most
 MARGIN = 4
 WIDTH = 80
 
@@ -46,7 +46,7 @@ Grids = tuple[Grid, ...]
 
 
 def window_drawing(query: LogicalQuery) -> str:
-    """The picture: at most 80 columns wide, but for what is written of an input."""
+    """The drawing, at most 80 columns wide. Only the text of an input can be wider."""
     sections = [[f"Windows: {when_text(query)}"]]
     if isinstance(query.sync, OnWindowId):
         sections += [_by_number(input_) for input_ in query.inputs]
@@ -64,7 +64,7 @@ def window_drawing(query: LogicalQuery) -> str:
 
 
 def _instants(query: LogicalQuery) -> Grids:
-    """Where time alone tells the instants."""
+    """The candidates that follow from time alone."""
     moves = tuple(input_.window.moves for input_ in query.streams if isinstance(input_.window, Sliding))
     match query.sync, query.emit:
         case OnFull(), _:
@@ -88,7 +88,7 @@ def _following(instants: Grids, at: int) -> Iterator[int]:
 
 
 def _time_scale(query: LogicalQuery, instants: Grids) -> Scale | None:
-    """A scale that shows some windows of every input, from the latest START or mark on; None where time has no part."""
+    """A scale that shows some windows of every input, from the latest START or mark on; None without time windows."""
     windows = [input_.window for input_ in query.streams]
     moves = tuple(window.moves for window in windows if isinstance(window, Sliding))
     marks = [window.start_us or 0 for window in windows if isinstance(window, Sliding)]
@@ -120,7 +120,7 @@ def _time_scale(query: LogicalQuery, instants: Grids) -> Scale | None:
 
 
 def _points(query: LogicalQuery, scale: Scale | None, instants: Grids) -> list[Section]:
-    """The instants: full points, where all windows move, and partial ones."""
+    """The instants: full where all windows move, partial where only some do."""
     counted = [input_ for input_ in query.streams if isinstance(input_.window, Rows | RangeByRows | PartitionedRows)]
     by_rows = isinstance(query.emit, OnSlide) and bool(counted)
     if not instants and not by_rows:
@@ -151,12 +151,12 @@ def _after(input_: Input) -> str:
 
 
 def _by_time(query: LogicalQuery, input_: Input, scale: Scale | None, instants: Grids) -> Section:
-    """An input's part: what is written, its sub-windows, some of its windows."""
-    said, lines = "a relation, the same at every instant", Section()
+    """The section of an input: its text, its sub-windows, some of its windows."""
+    text, lines = "a relation, the same at every instant", Section()
     match input_.window:
         case Sliding() as window:
             assert scale is not None
-            said = _subwindows_text(window.panes, _length(window.subwindow_us, input_), window.step)
+            text = _subwindows_text(window.panes, _length(window.subwindow_us, input_), window.step)
             moves = takewhile(
                 lambda move: move <= scale.end, _following((window.moves,), scale.origin + window.size_us)
             )
@@ -164,12 +164,12 @@ def _by_time(query: LogicalQuery, input_: Input, scale: Scale | None, instants: 
             lines += [scale.bar(*window.bounds(move)) for move in islice(moves, SHOWN)]
         case Continuous() as window:
             assert scale is not None
-            said = f"at any instant the last {_length(window.size_us, input_)}"
+            text = f"at any instant the last {_length(window.size_us, input_)}"
             ends = list(islice(_following(instants, scale.origin + window.size_us), SHOWN))
             closing = "[]" if isinstance(query.emit, OnArrival) else "[)"
             lines += [scale.bar(*window.bounds(end), closing) for end in ends or [scale.origin + window.size_us]]
         case Landmark(from_us=from_us):
-            said = "all rows before an instant" + ("" if from_us is None else ", from the mark on")
+            text = "all rows before an instant" + ("" if from_us is None else ", from the mark on")
             opening = "<" if from_us is None else "["
             if scale is not None:
                 begin = scale.origin if from_us is None else from_us
@@ -177,23 +177,25 @@ def _by_time(query: LogicalQuery, input_: Input, scale: Scale | None, instants: 
                 lines += [scale.bar(begin, end, opening + ")") for end in ends if end <= scale.end]
                 lines += [] if ends else [scale.bar(begin, scale.end, opening + ">")]
         case Rows(size=size, slide=slide) as window:
-            said = _subwindows_text(*_rows_text(window))
+            text = _subwindows_text(*_rows_text(window))
             lines += _row_lines(size, slide, window.block, Grid(0, slide).next(size - 1))
         case PartitionedRows(by=by, size=size):
-            said = f"the last {size} of each {', '.join(map(identifier_text, by))}, whose rows are counted here"
+            text = (
+                f"the last {size} rows of each {', '.join(map(identifier_text, by))}; the scale counts rows of one key"
+            )
             lines += _row_lines(size, 1, 1, size)
         case RangeByRows() as window:
             assert scale is not None
-            said = f"the last {_length(window.size_us, input_)}, read anew after each {window.slide} rows"
+            text = f"the last {_length(window.size_us, input_)}, read again after every {window.slide} rows"
             lines += [scale.bar(scale.origin, scale.origin + window.size_us)]
             lines += _row_axis(Scale.fitting(0, SHOWN * window.slide, window.slide, "rows"), window.slide)
         case None:
             lines += [] if scale is None else [scale.bar(scale.origin, scale.end, "<>")]
-    return [*_heading(input_, said), *_drawn(dict.fromkeys(lines))]
+    return [*_heading(input_, text), *_drawn(dict.fromkeys(lines))]
 
 
 def _row_lines(size: int, slide: int, block: int, first: int) -> Section:
-    """Rows by their number: windows that end after so many of them."""
+    """Rows by their number, and a few windows; the first one ends after row ``first``."""
     ends = [first + number * slide for number in range(SHOWN)]
     scale = Scale.fitting(0, ends[-1], block, "rows")
     return [*_row_axis(scale, block), *(scale.bar(end - size, end) for end in ends)]
@@ -208,10 +210,10 @@ def _row_axis(scale: Scale, block: int) -> Section:
 
 
 def _by_number(input_: Input) -> Section:
-    """An input's windows 0, 1, … under SYNC ON WINDOW ID, each input on a scale of its own."""
+    """The windows 0, 1, … of an input under SYNC ON WINDOW ID. Each input has its own scale."""
     match input_.window:
         case Sliding(size_us=size, slide_us=slide, start_us=start_us) as window:
-            said = _subwindows_text(window.panes, _length(window.subwindow_us, input_), window.step)
+            text = _subwindows_text(window.panes, _length(window.subwindow_us, input_), window.step)
             origin = start_us or 0
             scale = Scale.fitting(origin, origin + size + (SHOWN - 1) * slide, window.subwindow_us, _unit(input_))
             since = (
@@ -221,28 +223,28 @@ def _by_number(input_: Input) -> Section:
             notes = [f"{' ' * MARGIN}{since}"] if since else []
             lines = [*notes, *(axis[:-1] if pieces else axis), *_drawn(pieces)]
         case Rows(size=size, slide=slide) as window:
-            said = _subwindows_text(*_rows_text(window))
+            text = _subwindows_text(*_rows_text(window))
             scale = Scale.fitting(0, size + (SHOWN - 1) * slide, window.block, "rows")
             lines = _drawn(_row_axis(scale, window.block))
         case RangeByRows(size_us=size_us, slide=slide):
-            said = f"the last {_length(size_us, input_)}, numbered where it ends, after each {slide} rows"
+            text = f"the last {_length(size_us, input_)}, numbered by its end, after every {slide} rows"
             scale = Scale.fitting(0, SHOWN * slide, slide, "rows")
             ends = scale.marks(((wid + 1) * slide, f"{wid}") for wid in range(SHOWN))
-            return [*_heading(input_, said), *_drawn([*_row_axis(scale, slide), ends])]
+            return [*_heading(input_, text), *_drawn([*_row_axis(scale, slide), ends])]
         case _:
             return _heading(input_, "a relation, the same in every result window")
     for wid in range(SHOWN):
         begin = scale.origin + wid * slide
         lines.append(f"{wid}".ljust(MARGIN) + scale.bar(begin, begin + size))
-    return [*_heading(input_, said), *lines]
+    return [*_heading(input_, text), *lines]
 
 
 def _result_windows(query: LogicalQuery, sync: OnWindowId) -> Section:
-    """Which windows are joined into each result window."""
+    """Which windows of each input are joined in each result window."""
     wids = range(SHOWN if sync.modulus is None else min(sync.modulus + 2, RESULTS))
     rows = {"wid": list(wids)}
-    for place, input_ in enumerate(query.streams):
-        repeats = sync.modulus is not None and place == 0
+    for ordinal, input_ in enumerate(query.streams):
+        repeats = sync.modulus is not None and ordinal == 0
         rows[input_.alias] = [wid % sync.modulus if repeats else wid for wid in wids]  # type: ignore[operator]
     width = max(map(len, rows))
     return [
@@ -254,9 +256,9 @@ def _result_windows(query: LogicalQuery, sync: OnWindowId) -> Section:
 # --- words ----------------------------------------------------------------------------------------------------
 
 
-def _heading(input_: Input, said: str) -> Section:
+def _heading(input_: Input, text: str) -> Section:
     written = input_text(input_) + ":"
-    return [f"{written} {said}"] if len(written) + len(said) < WIDTH else [written, *_drawn([said])]
+    return [f"{written} {text}"] if len(written) + len(text) < WIDTH else [written, *_drawn([text])]
 
 
 def _axis(scale: Scale) -> Section:
@@ -274,7 +276,7 @@ def _drawn(lines: Iterable[str]) -> Section:
 
 
 def _unit(input_: Input) -> str | None:
-    """What a clock of integers counts; None for time."""
+    """The name of the column that an integer clock counts; None for time."""
     return input_.source.time if input_.source.clock == BIGINT else None
 
 

@@ -1,11 +1,11 @@
-"""Bounded tables, fed to the end: all rows at once, or some at a time in the order of event time.
+"""Runs a query over bounded tables to their end: all rows at once, or some at a time in the order of event time.
 
     stream a    1     3  4        8
     stream b      2         6  7
-    fed         ├─────┤├────┤├────┤     three rows at a time, whichever stream they are of
+    fed         ├─────┤├────┤├────┤     three rows at a time, of all streams together
 
-One row at a time is the setting in which the literature compares join methods. Rows come in order, so none is late.
-Rows of a stream without a time column have their number for a time.
+The literature compares join methods with one row at a time. Rows come in order, so none is late. In a stream without a
+time column, the event time of a row is its number.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ LAST = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True)
 class InProcessRun:
-    """What a run gives: its answers, and what they cost."""
+    """The answers of a run, and what they cost."""
 
     answers: pa.Table
     measures: Measures
@@ -40,13 +40,14 @@ def run_in_process(
     rows_per_step: int | None = None,
     by_row: bool = False,
 ) -> InProcessRun:
-    """The answers over bounded tables, by the name of their stream or relation.
+    """Answers a query over bounded tables; ``data`` is by the name of the stream or relation.
 
-    ``rows_per_step`` rows are fed at a time, in order of event time; None feeds everything at once. With ``by_row`` the
-    plan works on single rows, else on rows aggregated by cell, key and group.
+    Feeds ``rows_per_step`` rows at a time, in order of event time; None feeds everything at once. With ``by_row``
+    entries are single rows, else rows are aggregated by cell, key and group.
     """
     if rows_per_step is not None and rows_per_step < 1:
-        raise UsageError(f"rows_per_step is {rows_per_step}", "give a number from 1 on, or None for all rows at once.")
+        hint = "give a number of at least 1, or None for all rows at once."
+        raise UsageError(f"rows_per_step cannot be {rows_per_step}", hint)
     plan = plan_query(query) if isinstance(query, LogicalQuery) else query
     check_data(plan, data)
     streams = {frame.input.source.name: frame.input.source for frame in plan.frames}
@@ -66,12 +67,12 @@ def run_in_process(
 
 
 def check_data(plan: PhysicalPlan, data: Mapping[str, Rows]) -> None:
-    """Raises `UsageError` where a stream or relation has no Arrow table."""
+    """Raises `UsageError` if a stream or relation has no Arrow table."""
     for source in (input_.source for input_ in plan.query.inputs):
         name, what = source.name, f"{kind_of(source)} '{source.name}'"
         if name not in data:
-            has = f"there is data for: {', '.join(data)}." if data else "there is none at all."
-            raise UsageError(f"there is no data for {what}", has)
+            hint = f"there is data for: {', '.join(data)}." if data else "no data was given at all."
+            raise UsageError(f"there is no data for {what}", hint)
         if not isinstance(data[name], pa.Table | pa.RecordBatch):
             kind = type(data[name]).__name__
             raise UsageError(f"the data of {what} is a {kind}", "give a pyarrow Table or RecordBatch.")
@@ -80,10 +81,9 @@ def check_data(plan: PhysicalPlan, data: Mapping[str, Rows]) -> None:
 def steps(
     sources: Mapping[str, Source], data: Mapping[str, Rows], size: int
 ) -> Iterator[tuple[dict[str, Rows], Arrival]]:
-    """The rows of all streams in order of event time, in pieces; of rows of one time, those of the first stream first.
+    """The rows of all streams in order of event time, ``size`` at a time, with the number of each row in its stream.
 
-    Every stream is put in order by itself. A piece then has the next rows of each stream, as many as belong to it, with
-    their numbers.
+    Rows of the same time are in the order of their streams.
     """
     times = {name: event_times(source, data[name]) for name, source in sources.items()}
     ordered = {name: _in_order(data[name], times[name]) for name in sources}
@@ -111,7 +111,7 @@ def _in_order(rows: Rows, times: NDArray[np.int64]) -> pa.Table:
 
 
 def event_times(source: Source, rows: Rows) -> NDArray[np.int64]:
-    """The event times as numbers; rows without one come last."""
+    """The event times in microseconds, int64[rows]. Rows without one get `LAST`."""
     column = times_of(source, rows, {source.name: _numbers(rows)}).cast(pa.int64())
     return np.asarray(column.fill_null(LAST).to_numpy(zero_copy_only=False), np.int64)
 

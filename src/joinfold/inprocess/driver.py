@@ -1,11 +1,11 @@
-"""A plan on buckets in this process: micro-batches go in as Arrow tables, answers come out as one.
+"""Runs a plan on buckets in this process: micro-batches and answers are Arrow tables.
 
     rows ──▶ frames ──▶ PACK ──▶ FOLD, per bucket ──▶ MERGE ──▶ HAVING, SELECT
             (columnar)   blobs                                   (columnar)
 
-The stages in the middle are those that Spark runs, with the same blobs between them. Only what Spark evaluates itself
-is evaluated by `columnar` here, with timestamps read in UTC. The time that PACK and FOLD take is measured, and nothing
-else: so methods and structures can be compared without what a cluster adds to them.
+PACK, FOLD and MERGE are those that run on Spark, with the same blobs between them. Only the expressions that Spark
+would evaluate are evaluated by `columnar` here, with timestamps read in UTC. Only the time of PACK and FOLD is
+measured, so methods and structures can be compared without the overhead of a cluster.
 """
 
 from collections.abc import Mapping
@@ -33,10 +33,10 @@ from joinfold.planner.stream_statistics import Statistics
 class Measures:
     """What a run has cost so far.
 
-    ``rows`` counts each row of a stream once. Seconds are of CPU, which others on the machine do not disturb much;
-    ``fold_seconds`` are those to absorb entries and to answer. ``touched`` counts the members that structures have
-    looked at; plans without structures look at none. Bytes are those of the windows and of what is kept of
-    combinations, seen after each answer.
+    ``rows`` counts each row of a stream once. Seconds are CPU seconds, which other processes hardly disturb.
+    ``fold_seconds`` is the time to absorb entries and to answer. ``touched`` counts the members that structures have
+    visited; it is 0 for plans without structures. Bytes are those of windows and kept combinations, measured after each
+    answer.
     """
 
     rows: int = 0
@@ -50,16 +50,16 @@ class Measures:
 class InProcess:
     """A query that is fed one micro-batch after another.
 
-    PACK makes one entry of the rows of a cell with equal keys and groups, as on Spark; ``by_row``: of each row.
+    PACK makes one entry from all rows of a cell with equal keys and groups, as on Spark; with ``by_row``, one per row.
     """
 
     def __init__(self, plan: PlannedQuery, buckets: int = 1, by_row: bool = False) -> None:
         if buckets < 1:
-            raise UsageError(f"a query cannot run on {buckets} buckets", "give a number from 1 on.")
+            raise UsageError(f"a query cannot run on {buckets} buckets", "give a number of at least 1.")
         self.plan = plan
         self.by_row = by_row
         self.shuffle_keys = tuple(range(buckets if plan.pipeline.is_distributed else 1))
-        self.buckets: list[Bucket] = [  # those of the first stage, then those of the next
+        self.buckets: list[Bucket] = [  # all of the first stage, then all of the next
             open_bucket(stage, plan.timing, number, choice)
             for stage, choice in zip(plan.stages, plan.choices, strict=True)
             for number in self.shuffle_keys
@@ -80,12 +80,14 @@ class InProcess:
         }
 
     def feed(self, data: Mapping[str, Rows], arrival: Arrival | None = None) -> list[Accepted]:
-        """Takes in a micro-batch, as rows by the name of their stream; streams that are not read are left alone.
+        """Takes in a micro-batch: rows by the name of their stream. Streams that the query does not read are ignored.
 
-        ``arrival`` is the time of rows whose stream has no time column, in microseconds: one for all, or, by the name
-        of the stream, that of each row; unless given, micro-batches arrive at 1, 2, …
-        The rows of a relation come with the first rows of a stream or before, all at once; later it may have none.
-        Gives back what is new in each bucket, by its kind: what a durable state would have to store.
+        ``arrival`` is the time, in microseconds, of rows whose stream has no time column: one for all rows, or for each
+        stream the times of its rows. By default micro-batches arrive at 1, 2, …
+
+        All rows of a relation must come at once, with the first rows of a stream or before.
+
+        Returns what each bucket has to store.
         """
         self._take_tables(data)
         self._batches += 1
@@ -100,14 +102,17 @@ class InProcess:
         names = {frame.input.source.name for frame in self.plan.frames} & data.keys()
         self.measures.rows += sum(data[name].num_rows for name in names)
         start = process_time()
-        accepted = [bucket.absorb(mine) for bucket, mine in zip(self.buckets, blobs, strict=True)]
+        accepted = [bucket.absorb(own) for bucket, own in zip(self.buckets, blobs, strict=True)]
         for number, more in enumerate(self._make_views()):
             accepted[number] += more
         self.measures.fold_seconds += process_time() - start
         return accepted
 
     def answer(self, to_the_end: bool = False) -> pa.Table:
-        """What is final since the last answer, or all there is; columns and types are those of the query's schema."""
+        """The answers that have become final since the last call, with the query's schema.
+
+        ``to_the_end`` also gives all remaining ones: no more rows will come.
+        """
         start = process_time()
         if to_the_end:
             self._make_views(to_the_end)
@@ -124,21 +129,21 @@ class InProcess:
     def _take_tables(self, data: Mapping[str, Rows]) -> None:
         for name in {input_.source.name for input_ in self.plan.query.inputs if input_.window is None} & data.keys():
             if self._tables.setdefault(name, data[name]) is not data[name] and data[name].num_rows:
-                raise UsageError(f"relation '{name}' is there already, and more rows of it come", "give it once.")
+                raise UsageError(f"relation '{name}' was given twice", "give all rows of a relation at once.")
 
     def _sides_of(self, stream: int) -> tuple[AliasedRows, ...]:
-        """What is attached to an input, made when its first rows come."""
+        """The relations that are attached to a stream, joined when its first rows come."""
         frame = self.plan.frames[stream]
         if stream not in self._sides:
             for name in (relation.source.name for attached in frame.attached for relation in attached.relations):
                 if name not in self._tables:
-                    hint = "give them with the first rows of a stream, or before."
-                    raise UsageError(f"there are no rows of relation '{name}' yet", hint)
+                    hint = "give its rows with the first rows of a stream, or before."
+                    raise UsageError(f"relation '{name}' has not been given yet", hint)
             self._sides[stream] = attached_sides(frame, self._tables)
         return self._sides[stream]
 
     def _make_views(self, to_the_end: bool = False) -> list[Accepted]:
-        """Lets all stages but the last answer, each into the view of a later one; what is new in each bucket."""
+        """Lets all stages except the last answer into their views; returns what each bucket has to store."""
         each, pipeline = len(self.shuffle_keys), self.plan.pipeline
         accepted: list[Accepted] = [[] for _ in self.buckets]
         for stage in range(len(pipeline.stages) - 1):
@@ -148,8 +153,8 @@ class InProcess:
                 accepted[stage * each + shuffle_key] += self.buckets[stage * each + shuffle_key].take_made()
                 for reader, other, blob in pass_on(pipeline, stage, shuffle_key, self.shuffle_keys, emitted):
                     blobs.setdefault(reader * each + other, []).append(blob)
-            for number, mine in blobs.items():
-                accepted[number] += self.buckets[number].absorb(mine)
+            for number, own in blobs.items():
+                accepted[number] += self.buckets[number].absorb(own)
         return accepted
 
     def _packed(self, stream: int, batch: pa.RecordBatch) -> list[Addressed]:
@@ -159,7 +164,7 @@ class InProcess:
         return packed
 
     def _follow(self) -> None:
-        """Lets buckets go on with a cheaper plan if there is one."""
+        """Lets each bucket change to a cheaper choice if there is one."""
         following, plan = self.plan.following, self.plan
         if following is None:
             return
@@ -167,11 +172,11 @@ class InProcess:
             measured, compared = bucket.measured(), self.compared.get(bucket.number)
             if measured is None:
                 continue
-            found = following.compare(plan.answering, plan.timing, bucket.choice, measured, compared)
-            self.compared[bucket.number] = found.statistics
-            if found.choice is not None:
-                bucket.go_on_with(found.choice)
-            self.changes += [] if found.change is None else [found.change]
+            comparison = following.compare(plan.answering, plan.timing, bucket.choice, measured, compared)
+            self.compared[bucket.number] = comparison.statistics
+            if comparison.choice is not None:
+                bucket.go_on_with(comparison.choice)
+            self.changes += [] if comparison.change is None else [comparison.change]
 
     def _weigh(self) -> None:
         measures = self.measures

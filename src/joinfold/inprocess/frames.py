@@ -1,12 +1,12 @@
-"""From an input's rows to the frame that PACK takes: event time, whether a row passes the filters, the plan's columns.
+"""Makes the frame of an input for PACK: event time, whether a row passes the filters, the columns of the plan.
 
-What a filter removes must not fail to compute. So columns are computed for the rows that pass and put back in place,
-with NULL for the others. Only the columns that order rows of one time are there for all rows.
+A row that a filter removes must not fail. So columns are computed only for the rows that pass, and are NULL in the
+others. Only the columns that order rows of the same time are computed for all rows.
 
     rows      •  •  •  •        filter ──▶  •  •   ──▶  evaluate ──▶ scatter      x  -  y  -
     keep      T  F  T  F
 
-Where relations are attached, they are computed for the matches in the same way.
+If relations are attached, columns are computed for the matches in the same way.
 """
 
 from collections.abc import Mapping
@@ -30,9 +30,9 @@ Columns: TypeAlias = Mapping[Key, pa.Array]
 
 
 def frame_batch(frame: Frame, rows: Rows, sides: tuple[AliasedRows, ...] = (), arrival: Arrival = 1) -> pa.RecordBatch:
-    """The frame of these rows; raises `UsageError` where they are not rows of the frame's stream.
+    """The frame of these rows; raises `UsageError` if they do not have the columns of the stream.
 
-    ``sides`` are the rows that are attached to it, ``arrival`` is the time of rows that come without one.
+    ``sides`` are the rows of the attached relations. ``arrival`` is the time of rows of a stream without a time column.
     """
     alias, source = frame.input.alias, frame.input.source
     columns = {(alias, name): column_of(source, rows, name) for name in sorted(_columns_read(frame))}
@@ -60,7 +60,7 @@ def frame_batch(frame: Frame, rows: Rows, sides: tuple[AliasedRows, ...] = (), a
 def _with_matches(
     frame: Frame, found: dict[str, pa.Array], passing: AliasedRows, kept: Flags, sides: tuple[AliasedRows, ...]
 ) -> pa.RecordBatch:
-    """The frame with a row for every match, and one for every row of the stream that has none."""
+    """The frame with a row for every match, and one for every row of the stream without a match."""
     origin, matches = matched(frame, passing, sides)
     origin = np.flatnonzero(kept)[origin]
     alone = np.setdiff1d(np.arange(len(kept)), origin)
@@ -77,7 +77,7 @@ def _with_matches(
 
 
 def _columns_read(frame: Frame) -> set[str]:
-    """The columns of the stream that its frame is made of."""
+    """The columns of the stream that its frame reads."""
     expressions = [column.expression for column in frame.columns] + ([] if frame.keep is None else [frame.keep])
     expressions += [*frame.matching, *(key.left for attachment in frame.attached for key in attachment.keys)]
     nodes = (node for expression in expressions for node in walk(expression) if isinstance(node, Column))
@@ -85,7 +85,7 @@ def _columns_read(frame: Frame) -> set[str]:
 
 
 def _in_order(frame: Frame, found: dict[str, pa.Array]) -> dict[str, pa.Array]:
-    """The columns of the plan last and in its order."""
+    """The columns in the order of the plan, after those that every frame has."""
     planned = {column.name: found.pop(column.name) for column in frame.columns}
     return found | planned
 
@@ -97,17 +97,17 @@ def _value(column: FrameColumn, columns: Columns, rows: int) -> pa.Array:
 
 
 def _fitted(values: pa.Array, type_: DataType) -> pa.Array:
-    """What was computed wide, in the type that entries are made from."""
+    """Values that were computed in a wide type, in the type of the column."""
     if values.type == arrow_type(type_):
         return values
     try:
         return values.cast(arrow_type(type_))
     except pa.ArrowInvalid as error:
-        raise EvaluationError(f"a value on its way into an aggregate does not fit {type_}") from error
+        raise EvaluationError(f"the argument of an aggregate has a value that does not fit {type_}") from error
 
 
 def _scattered(values: pa.Array, kept: Flags) -> pa.Array:
-    """Values of the rows that are kept, each in its place, and NULL in the others."""
+    """A column for all rows: the values at the rows that are kept, and NULL at the others."""
     if len(values) == len(kept):
         return values
     return values.take(pa.array(np.cumsum(kept) - 1, mask=~kept))

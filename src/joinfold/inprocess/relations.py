@@ -1,10 +1,10 @@
-"""Rows of a stream joined with relations, by `columnar`: which row of one side matches which of the other.
+"""Joins rows of a stream with relations: finds which row of one side matches which row of the other.
 
-    left    0 1 2 3          rows of a stream that pass its filters, or of relations that are joined already
+    left    0 1 2 3          rows of a stream that pass its filters, or of relations that are already joined
     right   0 1 2            rows of a relation, or of several as one
     pairs   (0, 1) (2, 0) (2, 2)
 
-Sides that are equal in some value are brought together by it. Else all pairs are looked at, so many at a time.
+Sides with an equality are joined by it. Otherwise all pairs are checked, at most about `PAIRS_AT_ONCE` at a time.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,37 +31,37 @@ Pairs: TypeAlias = tuple[Integers, Integers]
 
 @dataclass(frozen=True, slots=True)
 class AliasedRows:
-    """Columns of equal length, by alias and name; a side may have rows and no column."""
+    """One side of a join: columns of equal length, by alias and name. It may have rows and no column."""
 
     aliases: frozenset[str]
     columns: Mapping[Key, pa.Array]
     rows: int
 
     def take(self, rows: Integers) -> "AliasedRows":
-        """The side at these rows."""
+        """These rows of the side."""
         chosen = pa.array(rows)
         return AliasedRows(self.aliases, {key: column.take(chosen) for key, column in self.columns.items()}, len(rows))
 
     def beside(self, other: "AliasedRows") -> "AliasedRows":
-        """This side and another of as many rows, row by row."""
+        """The columns of this side and of another with as many rows."""
         return AliasedRows(self.aliases | other.aliases, {**self.columns, **other.columns}, self.rows)
 
     def where(self, conditions: Iterable[Expression]) -> "AliasedRows":
-        """The rows for which all conditions are true, each looked at where those before it are."""
-        found = self
+        """The rows for which all conditions are true. Each condition is evaluated only where those before it are."""
+        kept = self
         for condition in conditions:
-            found = found.take(np.flatnonzero(is_true(condition, found.columns, found.rows)))
-        return found
+            kept = kept.take(np.flatnonzero(is_true(condition, kept.columns, kept.rows)))
+        return kept
 
 
 def attached_sides(frame: Frame, tables: Mapping[str, Rows]) -> tuple[AliasedRows, ...]:
-    """The rows of each attachment of a frame: one of each relation, for which its own conditions are true."""
+    """For each attachment of a frame, its relations joined with each other by its conditions."""
     read = {node for expression in _expressions(frame) for node in walk(expression) if isinstance(node, Column)}
     return tuple(_combined(attachment, read, tables) for attachment in frame.attached)
 
 
 def matched(frame: Frame, stream: AliasedRows, sides: tuple[AliasedRows, ...]) -> tuple[Integers, AliasedRows]:
-    """The matches of a stream's rows, in their order: the number of the row, and the columns of all that is joined."""
+    """The matches of the rows of a stream, in their order: the number of the row, and the columns of all inputs."""
     found = stream
     origin = np.arange(stream.rows)
     waiting = list(frame.matching)
@@ -75,8 +75,8 @@ def matched(frame: Frame, stream: AliasedRows, sides: tuple[AliasedRows, ...]) -
 
 
 def _expressions(frame: Frame) -> list[Expression]:
-    said = [part for attachment in frame.attached for part in attachment.said]
-    return [*said, *frame.matching, *(column.expression for column in frame.columns)]
+    by_attachments = [part for attachment in frame.attached for part in attachment.said]
+    return [*by_attachments, *frame.matching, *(column.expression for column in frame.columns)]
 
 
 def _combined(attachment: Attachment, read: set[Column], tables: Mapping[str, Rows]) -> AliasedRows:
@@ -116,7 +116,7 @@ def _pairs(left: AliasedRows, right: AliasedRows, keys: tuple[Equality, ...], co
 
 
 def _all_pairs(left: int, right: int) -> Iterator[Pairs]:
-    """All pairs, so many left rows at a time that their pairs fit into memory."""
+    """All pairs of rows, for so many left rows at a time that their pairs fit into memory."""
     step = max(1, PAIRS_AT_ONCE // max(right, 1))
     for start in range(0, left, step):
         rows = np.arange(start, min(start + step, left))
@@ -124,28 +124,31 @@ def _all_pairs(left: int, right: int) -> Iterator[Pairs]:
 
 
 def _equal(left: AliasedRows, right: AliasedRows, keys: tuple[Equality, ...]) -> Pairs:
-    """The pairs of rows that are equal in all keys; NULL equals nothing."""
-    codes, there = [], np.ones(left.rows + right.rows, np.bool_)
+    """The pairs of rows that are equal in all keys. NULL equals nothing."""
+    codes, is_present = [], np.ones(left.rows + right.rows, np.bool_)
     for key in keys:
         column = pa.concat_arrays(
             [evaluate(key.left, left.columns, left.rows), evaluate(key.right, right.columns, right.rows)]
         )
         known = present(column)
-        there = there if known is None else there & known
+        is_present = is_present if known is None else is_present & known
         codes += identity_codes(column)
-    return equal_rows(codes, there, left.rows)
+    return equal_rows(codes, is_present, left.rows)
 
 
-def equal_rows(codes: list[Integers], there: NDArray[np.bool_], left: int) -> Pairs:
-    """The pairs of a left and a right row that are there and have equal codes; the first ``left`` of them are left."""
-    if not len(there):
+def equal_rows(codes: list[Integers], is_present: NDArray[np.bool_], left: int) -> Pairs:
+    """The pairs of a left and a right row that are present and have equal codes, in the order of the left rows.
+
+    The first ``left`` rows are those of the left side, the others those of the right side.
+    """
+    if not len(is_present):
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    name, _ = group_rows(np.stack(codes))
-    lefts = np.flatnonzero(there[:left])
-    rights = np.flatnonzero(there[left:])
-    rights = rights[np.argsort(name[left:][rights], kind="stable")]
-    ordered = name[left:][rights]
-    begins, ends = (np.searchsorted(ordered, name[lefts], side) for side in ("left", "right"))
+    identity, _ = group_rows(np.stack(codes))
+    lefts = np.flatnonzero(is_present[:left])
+    rights = np.flatnonzero(is_present[left:])
+    rights = rights[np.argsort(identity[left:][rights], kind="stable")]
+    ordered = identity[left:][rights]
+    begins, ends = (np.searchsorted(ordered, identity[lefts], side) for side in ("left", "right"))
     counts = ends - begins
     offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.repeat(lefts, counts), rights[np.repeat(begins, counts) + offsets]

@@ -1,7 +1,7 @@
-"""Rows of streams and relations as Arrow has them, and their columns in the types that they were registered with.
+"""Rows of streams and relations as Arrow tables, and their columns in the types that they were registered with.
 
-A stream without a time column takes the time at which its rows arrive: one for all rows of a micro-batch, or, where
-everything is there from the beginning, the number of the row.
+In a stream without a time column, the event time of a row is the time of its arrival. All rows of a micro-batch arrive
+at the same time. In bounded data, rows arrive at their number.
 """
 
 from collections.abc import Mapping
@@ -16,15 +16,15 @@ from joinfold.logical.query import Source
 from joinfold.types import TIMESTAMP
 
 Rows: TypeAlias = pa.Table | pa.RecordBatch
-Arrival: TypeAlias = int | Mapping[str, range]  # of all rows that come together, or of each row of a stream
+Arrival: TypeAlias = int | Mapping[str, range]  # of all rows of a micro-batch, or of each row by stream
 
 
 def column_of(source: Source, rows: Rows, name: str) -> pa.Array:
-    """A column of a source's rows, in one piece and in the type that the source has it in."""
+    """A column of rows of a source, as one array in the type that the column was registered with."""
     whose = f"{kind_of(source)} '{source.name}'"
     if name not in rows.schema.names:
-        has = ", ".join(rows.schema.names)
-        raise UsageError(f"rows of {whose} come without its column '{name}'", f"they have: {has}.")
+        names = ", ".join(rows.schema.names)
+        raise UsageError(f"the rows of {whose} lack its column '{name}'", f"they have: {names}.")
     column, type_ = rows.column(name), source.schema.type_of(name)
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
@@ -33,12 +33,12 @@ def column_of(source: Source, rows: Rows, name: str) -> pa.Array:
     try:
         return column.cast(arrow_type(type_))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        what = f"column '{name}' of {whose} comes as {column.type}, which is not always {type_}"
-        raise UsageError(what, "cast it first.") from error
+        what = f"column '{name}' of {whose} is {column.type}, and not all of its values convert to {type_}"
+        raise UsageError(what, f"cast it to {type_} before you give the rows.") from error
 
 
 def times_of(source: Source, rows: Rows, arrival: Arrival) -> pa.Array:
-    """The event times of a stream's rows; without a time column, those of their arrival."""
+    """The event times of rows of a stream; without a time column, the times of their arrival."""
     if source.time is not None:
         return column_of(source, rows, source.time)
     if isinstance(arrival, int):
@@ -50,5 +50,5 @@ def times_of(source: Source, rows: Rows, arrival: Arrival) -> pa.Array:
 
 
 def kind_of(source: Source) -> str:
-    """What a source is called in a message."""
+    """The word for a source in messages: stream or relation."""
     return "stream" if source.is_stream else "relation"

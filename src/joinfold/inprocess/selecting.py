@@ -1,9 +1,9 @@
-"""HAVING and SELECT over what MERGE gives; for CHANGES over what was and over what is, and what differs.
+"""HAVING and SELECT over the output of MERGE. Under CHANGES, over the old and the new aggregates, and the difference.
 
     rows of MERGE     was ──HAVING, SELECT──▶ old ─┐  only old: delete     only new: insert
                       now ──HAVING, SELECT──▶ new ─┘  both: update, if a value has changed
 
-SELECT is computed only for rows that HAVING lets through, so that it cannot fail because of another.
+SELECT is computed only for rows that satisfy HAVING, so other rows cannot make it fail.
 """
 
 from dataclasses import dataclass
@@ -20,25 +20,25 @@ from joinfold.physical.column_names import ANSWER, NOW, WAS
 from joinfold.physical.plan import PhysicalPlan
 from joinfold.types import DataType
 
-Places = NDArray[np.int64]
+RowNumbers = NDArray[np.int64]
 
-CLOSE = 1e-9  # a floating value has changed if it has by more than this part of itself
+CLOSE = 1e-9  # a floating value has changed if it differs by more than this share of the larger value
 
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The rows of MERGE's answer that HAVING lets through, and the SELECT list of each."""
+    """The numbers of the rows of MERGE's output that satisfy HAVING, and the SELECT list of each."""
 
-    rows: Places
+    rows: RowNumbers
     values: list[pa.Array]
 
-    def take(self, places: Places) -> "Selected":
-        """Some of them."""
-        return Selected(self.rows[places], [column.take(pa.array(places)) for column in self.values])
+    def take(self, numbers: RowNumbers) -> "Selected":
+        """Some of these rows."""
+        return Selected(self.rows[numbers], [column.take(pa.array(numbers)) for column in self.values])
 
 
 def answer_table(plan: PhysicalPlan, finished: pa.RecordBatch) -> pa.Table:
-    """The answers in order of the instants, with the columns and types of the query's schema."""
+    """The answers in order of instants, with the query's schema."""
     if plan.query.changes:
         changes, chosen = _changed(plan, finished)
     else:
@@ -55,8 +55,8 @@ def _when(plan: PhysicalPlan) -> list[str]:
     return [field.name for field in plan.query.leading]
 
 
-def _selected(plan: PhysicalPlan, finished: pa.RecordBatch, rows: Places, before: bool = False) -> Selected:
-    """HAVING and SELECT on some rows; ``before``: on their aggregates as they were."""
+def _selected(plan: PhysicalPlan, finished: pa.RecordBatch, rows: RowNumbers, before: bool = False) -> Selected:
+    """HAVING and SELECT on some rows; ``before``: with the aggregates of the instant before."""
     having = plan.query.having
     if having is not None:
         rows = rows[is_true(plan.over_answer(having, before), _columns(finished, rows), len(rows))]
@@ -67,15 +67,15 @@ def _selected(plan: PhysicalPlan, finished: pa.RecordBatch, rows: Places, before
     return Selected(rows, values)
 
 
-def _columns(finished: pa.RecordBatch, rows: Places) -> dict[tuple[str, str], pa.Array]:
+def _columns(finished: pa.RecordBatch, rows: RowNumbers) -> dict[tuple[str, str], pa.Array]:
     chosen = finished if len(rows) == finished.num_rows else finished.take(pa.array(rows))
     return {(ANSWER, name): chosen.column(name) for name in chosen.schema.names}
 
 
 def _changed(plan: PhysicalPlan, finished: pa.RecordBatch) -> tuple[list[pa.Array], Selected]:
-    """What to emit, and the kind of change of each; a row that is gone is shown as it was."""
-    old = _selected(plan, finished, _places(finished.column(WAS)), before=True)
-    new = _selected(plan, finished, _places(finished.column(NOW)))
+    """The kind of each change, and the changed rows. A deleted row has its old values."""
+    old = _selected(plan, finished, _true_rows(finished.column(WAS)), before=True)
+    new = _selected(plan, finished, _true_rows(finished.column(NOW)))
     _, in_old, in_new = np.intersect1d(old.rows, new.rows, assume_unique=True, return_indices=True)
     pairs = zip(old.take(in_old).values, new.take(in_new).values, plan.query.outputs, strict=True)
     differs = np.zeros(len(in_new), np.bool_)
@@ -93,10 +93,13 @@ def _changed(plan: PhysicalPlan, finished: pa.RecordBatch) -> tuple[list[pa.Arra
 
 
 def differ(old: pa.Array, new: pa.Array, type_: DataType) -> Flags:
-    """Whether values have changed, bool[rows]: a floating one by more than 1e-9 of itself. NULL equals NULL."""
+    """Whether each value has changed, bool[rows]. A floating value has if it differs by more than `CLOSE`.
+
+    NULL equals NULL.
+    """
     was, now = (column.is_valid().to_numpy(zero_copy_only=False) for column in (old, new))
     differs: Flags = was != now
-    if (was & now).any():  # Arrow compares no columns of type null
+    if (was & now).any():  # Arrow cannot compare columns of type null
         same = _close(old, new) if type_.is_floating else _flags(pc.equal(old, new))
         differs |= was & now & ~same
     return differs
@@ -110,7 +113,7 @@ def _close(old: pa.Array, new: pa.Array) -> Flags:
     return np.where(finite, close, (left == right) | (np.isnan(left) & np.isnan(right)))
 
 
-def _places(column: pa.Array) -> Places:
+def _true_rows(column: pa.Array) -> RowNumbers:
     return np.flatnonzero(_flags(column))
 
 

@@ -1,22 +1,34 @@
 """The live window of one input, aggregated: a payload for every (key, group).
 
-A payload is a row of integers, the number of rows first, and of double-doubles. Sub-windows that enter add theirs
-and those that leave subtract it; a slot whose number of rows becomes 0 is gone, and with it whatever rounding left
-in its sums, so an empty set is exactly empty. Integers wrap around: ``largest_magnitude`` tells whether any can have.
+A payload is a row of integers, the number of rows first, and of double-doubles. Sub-windows that enter add their
+payloads, and those that leave subtract them. A slot whose number of rows becomes 0 is removed, and what rounding left
+in its sums goes with it: an empty set is exactly empty. Integers wrap around; ``largest_magnitude`` tells whether one
+may have.
 
-Double-doubles round. Beside each stands its *wear*: the weight Σ|x| of what was summed, and the turnover, which is the
-sum of the weights that it had after every step. A step rounds by less than 2^−103 of the weight, and the weight itself,
-a plain double, by less than 2^−52; so both are known to that part of the turnover.
+Double-doubles round, so a sum *drifts* from the truth. Two doubles beside it bound its drift: the weight Σ|x| of what
+is summed now, and the turnover, which is the sum of the weights after every step. A step rounds a sum by less than
+2^−103 of its weight, and the weight, a plain double, by less than 2^−52. So a sum is wrong by less than 2^−103 of the
+turnover, and a weight by less than 2^−52 of it.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from joinfold.kernels.compiling import Doubles, Ids, Integers, kernel, readable, readable_ids
+from joinfold.kernels.compiling import Arrays, Doubles, Ids, Integers, kernel, readable, readable_ids
 from joinfold.kernels.double_double import add_dd
-from joinfold.kernels.slabs import LENGTH, Slabs, append, find, remove
+from joinfold.kernels.slabs import LENGTH, Slabs, Slots, append, find, remove
 from joinfold.kernels.wrapping import added
+
+
+class Delta(NamedTuple):
+    """Entries that enter or leave a window, as kernels read them."""
+
+    kid: Ids  # [n]
+    gid: Ids  # [n]
+    ints: Integers  # [n, I]
+    dds: Doubles  # [n, 2·F]: hi, lo, hi, lo, …
 
 
 class AggregationSet:
@@ -56,26 +68,11 @@ class AggregationSet:
         assert sign in (1, -1)
         assert ints.shape == (len(kid), slots.ints.shape[1]) and 2 * dds.shape[1] == slots.dds.shape[1]
         kid, gid = readable_ids(kid), readable_ids(gid)
-        ints, dds = readable(ints, np.int64), readable(dds, np.float64)
+        delta = kid, gid, readable(ints, np.int64), readable(dds, np.float64)
         slots.cover_keys(kid)
         done = 0
         while True:
-            done = _update(
-                kid,
-                gid,
-                ints,
-                dds,
-                sign,
-                slots.slabs,
-                slots.gids,
-                slots.ints,
-                slots.dds,
-                slots.probes,
-                slots.usage,
-                self.largest_magnitude,
-                self._groups,
-                done,
-            )
+            done = _update(delta, sign, slots.arrays, self.largest_magnitude, self._groups, done)
             if done == kid.size:
                 break
             slots.make_room(kid[done])
@@ -101,27 +98,19 @@ class AggregationSet:
 
 @kernel
 def _update(
-    kid: Ids,
-    gid: Ids,
-    ints: Integers,
-    dds: Doubles,
-    sign: int,
-    slabs: Integers,
-    slot_gids: Ids,
-    slot_ints: Integers,
-    slot_dds: Doubles,
-    probes: Ids,
-    usage: Integers,
-    largest_magnitude: Integers,
-    groups: Integers,
-    done: int,
+    delta_arrays: Arrays, sign: int, slot_arrays: Arrays, largest_magnitude: Integers, groups: Integers, done: int
 ) -> int:
-    """Add sign times the payloads from ``done`` on, until there is no room; how many are done (see ``slabs``)."""
-    for entry in range(done, kid.size):
-        key, group = kid[entry], gid[entry]
-        position = find(slabs, slot_gids, probes, key, group)
+    """Add sign times the payloads of a ``Delta`` from ``done`` on to ``Slots``, until there is no room.
+
+    largest_magnitude int64[I] and groups int64[1] follow. Gives how many entries are done. Cost: O(I + F) for each.
+    """
+    delta, slots = Delta(*delta_arrays), Slots(*slot_arrays)
+    ints, dds, slot_ints, slot_dds = delta.ints, delta.dds, slots.ints, slots.dds
+    for entry in range(done, delta.kid.size):
+        key, group = delta.kid[entry], delta.gid[entry]
+        position = find(slots, key, group)
         if position < 0:
-            position = append(slabs, slot_gids, slot_ints, slot_dds, probes, usage, key, group)
+            position = append(slots, key, group)
             if position < 0:
                 return entry
             groups[0] = max(groups[0], group + 1)
@@ -129,13 +118,13 @@ def _update(
             slot_ints[position, column], magnitude = added(slot_ints[position, column], ints[entry, column], sign)
             largest_magnitude[column] = max(largest_magnitude[column], magnitude)
         if slot_ints[position, 0] == 0:
-            remove(slabs, slot_gids, slot_ints, slot_dds, probes, usage, key, position)
+            remove(slots, key, position)
             continue
         for hi in range(0, dds.shape[1], 2):
             slot_dds[position, hi], slot_dds[position, hi + 1] = add_dd(
                 slot_dds[position, hi], slot_dds[position, hi + 1], sign * dds[entry, hi], sign * dds[entry, hi + 1]
             )
-            wear, size = dds.shape[1] + hi, math.fabs(dds[entry, hi])
-            slot_dds[position, wear] += sign * size
-            slot_dds[position, wear + 1] += math.fabs(slot_dds[position, wear]) + size
-    return kid.size
+            drift, size = dds.shape[1] + hi, math.fabs(dds[entry, hi])
+            slot_dds[position, drift] += sign * size
+            slot_dds[position, drift + 1] += math.fabs(slot_dds[position, drift]) + size
+    return delta.kid.size

@@ -1,26 +1,26 @@
 """An aggregation set as a table: a row of places for every key, one for every group.
 
-What `aggregation_set` looks for in slabs is here where key and group say, and an entry that meets a key is multiplied
-with a whole row, which processors do many places at a time::
+Key and group say where a payload is; `aggregation_set` has to look for it in a slab. An entry is multiplied with the
+whole row of its key, which processors do many places at a time::
 
     key 0    count  │ 2 │ 0 │ 1 │ 1 │      key 1    count  │ 0 │ 0 │ 4 │ 0 │      groups 0 to 3
              sum    │ 7 │ 0 │ 9 │ 5 │               sum    │ 0 │ 0 │ 3 │ 0 │
 
-That is quicker while a good part of the places is in use, and then takes about the same memory. A key that has few of
-the groups costs as much as one that has all, so rows are not long. There are no double-doubles.
+That is quicker while a good part of the places is in use, and then it takes about the same memory. A key with few
+groups costs as much as one with all of them, so rows are kept short. There are no double-doubles.
 """
 
 import numpy as np
 
 from joinfold.kernels.aggregation_set import AggregationSet
 from joinfold.kernels.compiling import Bytes, Doubles, Ids, Integers, count_of_ids, kernel, readable, readable_ids
-from joinfold.kernels.products import OF_ALL, OF_DELTA, OF_SLOT, Totals
+from joinfold.kernels.totals import OF_ALL, OF_DELTA, OF_SLOT, Totals
 from joinfold.kernels.wrapping import added
 
-FULL = 3  # places for each that is in use, from which on a table is worthwhile
-EMPTY = 8  # and with more than which it is no longer,
-SMALL = 64  # unless it has no more places than these
-LONGEST = 512  # places in a row
+FULL = 3  # a table is made where it has at most so many places for each one in use
+EMPTY = 8  # a table is given up where it has more places than this for each one in use,
+SMALL = 64  # unless it has no more places than these in all
+LONGEST = 512  # the most places in a row
 
 
 class AggregationTable:
@@ -71,9 +71,9 @@ Aggregated = AggregationSet | AggregationTable
 
 
 def laid_out(held: Aggregated, keys: int, groups: int) -> Aggregated:
-    """The same, for so many keys and groups, as a table if a good part of its places is in use.
+    """The same payloads, for so many keys and groups: as a table if a good part of its places is in use, else as a set.
 
-    Cost: O(1), seldom O(places): more than half of what is in use has to change before it moves back.
+    Cost: O(1), seldom O(places): more than half of the payloads have to go before a table becomes a set again.
     """
     places, live = keys * groups, held.live_entries
     if isinstance(held, AggregationSet):
@@ -152,9 +152,10 @@ def _add_rows(
     touched: Bytes,
     scratch: Integers,
 ) -> None:
-    """Add entries times the rows of their keys to the totals int64[G, P] of the places' groups, and mark these.
+    """Add entries times the rows of their keys to the totals int64[G, P] of the places' groups, and mark the groups.
 
-    scratch int64[P, G] of zeros is filled on the way: so sums lie side by side like the places. Cost: O(P·G) an entry.
+    Sums are collected in scratch int64[P, G] of zeros, where they lie side by side like the places. Cost: O(P·G) for
+    each entry.
     """
     for entry in range(kid.size):
         key = kid[entry]

@@ -1,6 +1,6 @@
 """Double-doubles in compiled code: ``numbers.double_double`` for one number, in the inner loops of kernels.
 
-Both halves give the same bits. Values passed in are finite; a result beyond the largest double is (±∞, 0).
+Both modules give the same bits. Arguments are finite; a result beyond the largest double is (±∞, 0).
 """
 
 import math
@@ -78,15 +78,6 @@ def multiply_dd(a_hi: float, a_lo: float, b_hi: float, b_lo: float) -> DoubleDou
     if not math.isfinite(product):
         return product, 0.0
     return fast_two_sum(product, error + (a_hi * b_lo + a_lo * b_hi))
-
-
-@part
-def multiply_dd_by_double(a_hi: float, a_lo: float, b: float) -> DoubleDouble:
-    """The product of a double-double and a double. Cost: 22 operations."""
-    product, error = two_product(a_hi, b)
-    if not math.isfinite(product):
-        return product, 0.0
-    return fast_two_sum(product, error + a_lo * b)
 
 
 @part

@@ -1,12 +1,13 @@
 """Rows to entries: which rows are equal, and sums, counts and maxima over those that are.
 
-Rows are columns of int64 codes; equal codes in all columns make an entry. Entries are numbered in the order in which
-they first appear, so a result depends on the rows alone and not on how they are found. Where the codes of every column
-lie close together a row is one number, as the digits of 23:59:30 are. Then it has one code, and if there are not many
-more such numbers than rows, a table of them is looked at without any hash.
+A row has an int64 code in each column; rows with equal codes in all columns make an entry. Entries are numbered in the
+order in which they first appear, so a result depends on the rows alone and not on how they are found.
 
-The hash table is open addressing with linear probing, at most half full; a place holds 32 bits of the hash beside the
-entry, so a place that another entry holds is passed without looking at its rows.
+Where the codes of every column lie close together, a row becomes one number, as 23:59:30 becomes a number of seconds.
+If there are only a few possible numbers for each row, a table of all of them is used instead of a hash.
+
+The hash table is open addressing with linear probing, at most half full. A place holds 32 bits of the hash beside the
+entry, so a place of another entry is passed without a look at its rows.
 """
 
 from math import prod
@@ -15,14 +16,10 @@ import numpy as np
 
 from joinfold.kernels.compiling import Booleans, Doubles, Hashes, Ids, Integers, kernel, part, readable
 from joinfold.kernels.double_double import add_double
+from joinfold.kernels.hashing import HALF, SEED, finalised
 
-FEW = 4  # numbers that a row may be, for each row, so that a table of them is quicker than a hash
+FEW = 4  # a table is quicker than a hash while there are at most so many possible numbers for each row
 
-SEED = np.uint64(0x9E3779B97F4A7C15)
-FACTOR_1 = np.uint64(0xFF51AFD7ED558CCD)
-FACTOR_2 = np.uint64(0xC4CEB9FE1A85EC53)
-HALF = np.uint64(32)
-FOLD = np.uint64(33)
 LOW_WORD = np.uint64(0xFFFFFFFF)
 
 
@@ -48,7 +45,7 @@ def group_rows(codes: Integers) -> tuple[Integers, Integers]:
 
 
 def _as_numbers(codes: Integers) -> tuple[Integers, int]:
-    """Codes int64[C, n] as one number int64[1, n] below a limit, and this; as they are where they lie too far apart."""
+    """Codes int64[C, n] as numbers int64[1, n], and their limit; the codes themselves where they lie too far apart."""
     rows = codes.shape[1]
     if not rows:
         return np.zeros((1, 0), np.int64), 0
@@ -95,15 +92,10 @@ def largest(entry_of_row: Integers, entries: int, codes: Integers, mask: Boolean
 
 @part
 def hash_of_row(codes: Integers, row: int) -> np.uint64:
-    """The hash of a column of codes int64[C, n]: murmur3's finaliser, once for each code. Cost: O(C)."""
+    """The hash of a row of codes int64[C, n]: all of its codes, mixed in one after the other. Cost: O(C)."""
     state = SEED
     for column in range(codes.shape[0]):
-        state ^= np.uint64(codes[column, row])
-        state ^= state >> FOLD
-        state *= FACTOR_1
-        state ^= state >> FOLD
-        state *= FACTOR_2
-        state ^= state >> FOLD
+        state = finalised(state ^ np.uint64(codes[column, row]))
     return state
 
 
@@ -123,7 +115,10 @@ def _equal_rows(codes: Integers, row: int, other: int) -> bool:
 
 @kernel
 def _combine(codes: Integers, lowest: Integers, spans: Integers, numbers: Integers) -> None:
-    """Codes int64[C, n] of so many values from the lowest on, both int64[C], as numbers int64[1, n]. Cost: O(C·n)."""
+    """Write numbers int64[1, n]: codes int64[C, n] as digits, which begin at lowest int64[C] and have spans int64[C].
+
+    Cost: O(C·n).
+    """
     for row in range(codes.shape[1]):
         number = 0
         for column in range(codes.shape[0]):
@@ -133,7 +128,10 @@ def _combine(codes: Integers, lowest: Integers, spans: Integers, numbers: Intege
 
 @kernel
 def _group_numbers(numbers: Integers, places: Ids, entry_of_row: Integers, first_row: Integers) -> int:
-    """Group numbers int64[n] by a table of all of them, int32[numbers] of zeros; how many entries. Cost: O(1) a row."""
+    """Group numbers int64[n] by a table of zeros for all possible ones, int32[limit]; how many entries there are.
+
+    Writes entry_of_row and first_row int64[n]. Cost: O(1) for each row.
+    """
     entries = 0
     for row in range(numbers.size):
         number = numbers[row]
@@ -155,7 +153,7 @@ def _group_rows(codes: Integers, places: Hashes, entry_of_row: Integers, first_r
     limit = np.uint64(places.size - 1)
     entries = 0
     for row in range(codes.shape[1]):
-        # The high word: the low one may already have chosen the bucket that all of these rows are in.
+        # The high word, because all rows may be those of one bucket, which was chosen by the low word.
         high_word = hash_of_row(codes, row) >> HALF
         place = high_word & limit
         while True:

@@ -1,19 +1,27 @@
 """Dense ids for sparse values: int64 → 0, 1, 2, … in order of first appearance, and back.
 
-Keys and groups live in arrays that their ids index. The table is open addressing with linear probing, at
-most half full; a place holds a value beside its id + 1, so one cache line answers. A table never forgets.
+What is known of keys and groups is in arrays, and ids are the indexes. The table is open addressing with linear
+probing, at most half full. A place holds a value beside its id + 1, so one cache line answers. Values are never
+removed.
 
-Kernels cannot make their arrays longer: they stop where there is no room and say how far they came, and ``IdTable``
-grows the arrays and calls them again from there.
+A kernel cannot make its arrays longer. It stops where there is no room and says how far it came; ``IdTable`` makes room
+and calls it again from there.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from joinfold.kernels.compiling import Ids, Integers, kernel, part, readable
+from joinfold.kernels.compiling import Arrays, Ids, Integers, kernel, part, readable
+from joinfold.kernels.hashing import spread
 
-FACTOR_1 = np.uint64(0xFF51AFD7ED558CCD)
-FACTOR_2 = np.uint64(0xC4CEB9FE1A85EC53)
-HALF = np.uint64(32)
+
+class IdArrays(NamedTuple):
+    """What kernels know of a table of ids."""
+
+    places: Integers  # [capacity, 2]: a value, and its id + 1; an empty place has 0 there
+    value_of_id: Integers  # [room]
+    size: Integers  # [1]: how many ids are given
 
 
 class IdTable:
@@ -44,7 +52,7 @@ class IdTable:
         ids = np.empty(values.size, np.int32)
         done = 0
         while True:
-            done = intern_ints(self.places, self._value_of_id, self.size, values, ids, done)
+            done = intern_ints(self.arrays, values, ids, done)
             if done == values.size:
                 return ids
             self.reserve(1)
@@ -70,8 +78,8 @@ class IdTable:
         _fill_places(self.places, self.values)
 
     @property
-    def arrays(self) -> tuple[Integers, Integers, Integers]:
-        """What ``id_of`` works on: places int64[capacity, 2], value of id int64[room], size int64[1]."""
+    def arrays(self) -> Arrays:
+        """What kernels take: the fields of ``IdArrays``."""
         return self.places, self._value_of_id, self.size
 
 
@@ -88,21 +96,19 @@ def _capacity_for(room: int) -> int:
 def place_of(places: Integers, value: int) -> np.uint64:
     """The place in int64[capacity, 2] that holds a value, or the empty one that it belongs in. Cost: O(1)."""
     limit = np.uint64(places.shape[0] - 1)
-    mixed = np.uint64(value)
-    mixed = (mixed ^ (mixed >> HALF)) * FACTOR_1  # a double that is whole has only zeros in its low bits
-    mixed = (mixed ^ (mixed >> HALF)) * FACTOR_2
-    place = (mixed >> HALF) & limit
+    place = spread(value) & limit
     while places[place, 1] != 0 and places[place, 0] != value:
         place = (place + np.uint64(1)) & limit
     return place
 
 
 @part
-def id_of(places: Integers, value_of_id: Integers, size: Integers, value: int) -> int:
-    """The id of a value, a new one where it has none: then ``value_of_id`` must have room. Cost: O(1)."""
+def id_of(table: IdArrays, value: int) -> int:
+    """The id of a value, a new one where it has none: then the table must have room. Cost: O(1)."""
+    places, size = table.places, table.size
     place = place_of(places, value)
     if places[place, 1] == 0:
-        value_of_id[size[0]] = value
+        table.value_of_id[size[0]] = value
         size[0] += 1
         places[place, 0] = value
         places[place, 1] = size[0]
@@ -111,18 +117,18 @@ def id_of(places: Integers, value_of_id: Integers, size: Integers, value: int) -
 
 
 @kernel
-def intern_ints(places: Integers, value_of_id: Integers, size: Integers, values: Integers, ids: Ids, done: int) -> int:
-    """Write the ids of ``values`` int64[n] from ``done`` on into ids int32[n] until there is no room for a new one.
+def intern_ints(arrays: Arrays, values: Integers, ids: Ids, done: int) -> int:
+    """Write the ids of ``values`` int64[n] from ``done`` on into ids int32[n] until a new one finds no room.
 
-    The table is places int64[capacity, 2], value_of_id int64[room] and size int64[1]. Gives how many values
-    are done. Cost: O(1) for each.
+    ``arrays`` are those of ``IdArrays``. Gives how many values are done. Cost: O(1) for each.
     """
+    table = IdArrays(*arrays)
     for row in range(done, values.size):
-        if size[0] == value_of_id.size:
-            place = place_of(places, values[row])
-            if places[place, 1] == 0:
+        if table.size[0] == table.value_of_id.size:
+            place = place_of(table.places, values[row])
+            if table.places[place, 1] == 0:
                 return row
-        ids[row] = id_of(places, value_of_id, size, values[row])
+        ids[row] = id_of(table, values[row])
     return values.size
 
 

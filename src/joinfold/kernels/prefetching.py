@@ -1,8 +1,8 @@
 """Asking memory for what a loop will read soon.
 
-A delta names keys in any order, so each slab is somewhere else, and a probe waits for it longer than it then works
-on it. The key after next is known: its slab can be on the way meanwhile (600,000 products of three columns in 1.9 ms
-instead of 2.7). The processor may ignore a prefetch; it changes no value and may name an address that does not exist.
+The keys of a delta come in any order, so each slab is somewhere else, and a probe waits for memory longer than it
+computes. The key after next is known, so its slab can be fetched meanwhile (600,000 products of three columns took 1.9
+ms instead of 2.7). A prefetch is a hint: it changes no value, and its address need not exist.
 """
 
 from collections.abc import Callable
@@ -13,12 +13,12 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from joinfold.kernels.compiling import Ids, Integers, part
-from joinfold.kernels.slabs import LENGTH, START
+from joinfold.kernels.compiling import Ids, part
+from joinfold.kernels.slabs import LENGTH, START, Slots
 
 AHEAD = 2  # entries between a prefetch and its use
 LINE_BYTES = 64
-MOST_LINES = 16  # of each array; the processor has seen the direction by then
+MOST_LINES = 16  # of each array; by then the processor fetches the next ones by itself
 
 READ, KEEP, DATA = 0, 3, 1  # arguments of llvm.prefetch
 
@@ -43,8 +43,9 @@ prefetch = cast(Callable[[NDArray[Any], int], None], intrinsic(_prefetch))
 
 
 @part
-def prefetch_slab(slabs: Integers, gids: Ids, ints: Integers, kid: Ids, entry: int) -> None:
+def prefetch_slab(slots: Slots, kid: Ids, entry: int) -> None:
     """Ask for the slab that the entry ``AHEAD`` of this one will read, unless it is a single slot. Cost: O(length)."""
+    slabs, gids, ints = slots.slabs, slots.gids, slots.ints
     if entry + AHEAD < kid.size:
         key = kid[entry + AHEAD]
         if key < slabs.shape[0] and slabs[key, LENGTH] > 1:

@@ -1,12 +1,12 @@
 """Sketches: how many different rows there are, in 128 bytes, and how unevenly they fall.
 
-A HyperLogLog (Flajolet et al. 2007). The first bits of a row's hash choose one of 128 registers, which keeps the
-largest number of zeros that the last bits of a hash have ended in, and one more. Many different rows leave no register
-low; the same row twice changes nothing. So sketches of many batches are merged by the larger register, and the error
-is about 9 %. Few rows are counted by the registers that are empty.
+A HyperLogLog (Flajolet et al. 2007). The first bits of a row's hash choose one of 128 registers. A register keeps the
+largest number of zeros at the end of any of its hashes, plus one. The more different rows there are, the higher the
+registers; the same row twice changes nothing. So the larger registers of two sketches are the sketch of both batches.
+The error is about 9 %. If there are few rows, they are counted by the registers that are still empty.
 
-Rows are also counted in 256 bins by the hash of their first set of columns. Two rows of one key are always in one bin,
-others by chance.
+Rows are also counted in 256 bins by the hash of their first set of columns. Rows of one key are always in the same bin,
+rows of two keys only by chance.
 """
 
 from math import log
@@ -14,7 +14,8 @@ from math import log
 import numpy as np
 
 from joinfold.kernels.compiling import Booleans, Bytes, Hashes, Integers, kernel, readable
-from joinfold.kernels.grouping import FACTOR_1, FACTOR_2, FOLD, SEED, mix
+from joinfold.kernels.grouping import mix
+from joinfold.kernels.hashing import SEED, finalised
 
 REGISTERS = 128
 BINS = 256
@@ -27,7 +28,7 @@ _BIAS = 0.7213 / (1 + 1.079 / REGISTERS)
 
 
 def factors_of(sets: Booleans) -> Hashes:
-    """What codes are multiplied by to be hashed, uint64[S, C]: odd for the columns of a set bool[S, C], else 0."""
+    """The factors of codes in a hash, uint64[S, C]: odd for the columns that are in a set bool[S, C], else 0."""
     return readable(np.where(sets, mix(np.arange(sets.shape[1])[None, :]) | _ONE, _ZERO), np.uint64)
 
 
@@ -69,16 +70,12 @@ def _sketch(codes: Integers, factors: Hashes, counts: Integers, registers: Bytes
             state = SEED
             for column in range(codes.shape[0]):
                 state += np.uint64(codes[column, row]) * factors[number, column]
-            state ^= state >> FOLD
-            state *= FACTOR_1
-            state ^= state >> FOLD
-            state *= FACTOR_2
-            state ^= state >> FOLD
+            state = finalised(state)
             if number == 0:
                 bins[(state >> _BIN) & _IN_BIN] += counts[row]
             place = state >> _CHOOSING
             held = registers[number, place]
-            # The last bits are looked at only where they end in at least as many zeros: that is rare.
+            # A register rises only where a hash ends in as many zeros as it has seen: that is rare.
             while held < _MOST and state & ((_ONE << np.uint64(held)) - _ONE) == _ZERO:
                 held += 1
             registers[number, place] = held

@@ -1,36 +1,44 @@
 """Slots by key and group, the slots of a key side by side: a *slab*.
 
-A probe with a key reads all of its slots in order, which is what memory is quick at, so slabs are contiguous pieces
-of one pool and not chains::
+A probe with a key reads all slots of the key in order. Memory is quickest where they are neighbours, so slabs are
+contiguous pieces of one pool and not chains::
 
     slabs   key 0 ─▶ start 0, length 3, capacity 4      key 1 ─▶ start 6, length 1, capacity 1
     pool    │ g7 │ g2 │ g5 │    │ ×  │ ×  │ g2 │          × a slab that moved away when it was full
 
-A full slab moves to the end of the pool with twice the capacity. When the pool is full, slabs move into a new
-one, in the order of their keys and without what is dead between them; one that is at most a quarter full
-gives capacity back. Copies per insertion are O(1) amortised.
+A full slab moves to the end of the pool with twice the capacity. When the pool is full, all slabs move into a new one,
+in the order of their keys and without the gaps; a slab that is at most a quarter full gives capacity back. Copies per
+insertion are O(1) amortised.
 
-A slot is found by scanning a short slab. A long one has an index beside it: places ``2·start`` to
-``2·(start + capacity)`` of ``probes`` are an open-addressing table of positions within the slab, so a key with very
-many groups costs no more per slot than many keys with few.
+A short slab is scanned for a slot. A long one has an index: places ``2·start`` to ``2·(start + capacity)`` of
+``probes`` are an open-addressing table of positions within the slab. So a slot costs no more in a key with very many
+groups than in one with few.
 
-In all kernels: slabs int64[K, 3] (start, length, capacity), gids int32[P], ints int64[P, I], dds float64[P, 2·F],
-probes int32[2·P], or [0] while every slab is short, usage int64[2] (slots of the pool that are given away, slots
-in use).
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from joinfold.kernels.compiling import Doubles, Ids, Integers, count_of_ids, kernel, part
+from joinfold.kernels.compiling import Arrays, Doubles, Ids, Integers, count_of_ids, kernel, part
+from joinfold.kernels.hashing import scattered
 
 START, LENGTH, CAPACITY = 0, 1, 2
 TAIL, LIVE = 0, 1
-SHORT = 64  # slots that are scanned sooner than a second cache line is fetched
+SHORT = 64  # scanning so many slots takes less time than fetching another cache line
 LEAST_ROOM = 16
-SPARSE = 8  # a pool with fewer than one live slot in so many gives memory back
+SPARSE = 8  # memory is given back when fewer than one slot in so many is in use
 
-FACTOR = -7046029254386353131  # 2^64 over the golden ratio; products wrap around
-HALF = 32
+
+class Slots(NamedTuple):
+    """What kernels know of a set of slots, in a pool of P, by K keys."""
+
+    slabs: Integers  # [K, 3]: start, length and capacity of the slab of each key
+    gids: Ids  # [P]: the group of each slot
+    ints: Integers  # [P, I]
+    dds: Doubles  # [P, 2·F]
+    probes: Ids  # [2·P]: the indexes of long slabs; [0] while every slab is short
+    usage: Integers  # [2]: how many slots of the pool are given to slabs, and how many are in use
 
 
 class Slabs:
@@ -46,6 +54,11 @@ class Slabs:
         self.ints = np.empty((room, int_columns), np.int64)
         self.dds = np.empty((room, 2 * dd_columns), np.float64)
         self.probes = np.zeros(2 * room if indexed else 0, np.int32)
+
+    @property
+    def arrays(self) -> Arrays:
+        """What kernels take: the fields of ``Slots``."""
+        return self.slabs, self.gids, self.ints, self.dds, self.probes, self.usage
 
     @property
     def live(self) -> int:
@@ -96,7 +109,7 @@ class Slabs:
         capacities = np.empty(len(self.slabs), np.int64)
         compact_capacities(self.slabs, capacities)
         capacity = int(capacities.sum())
-        old = (self.gids, self.ints, self.dds)
+        old = self.arrays
         longest = max(2 * int(self.slabs[:, CAPACITY].max(initial=0)), at_least)
         self._allocate(
             max(LEAST_ROOM, capacity + capacity // 2 + 2 * at_least),
@@ -104,60 +117,59 @@ class Slabs:
             self.dds.shape[1] // 2,
             indexed=longest > SHORT,
         )
-        move_slabs(self.slabs, capacities, *old, self.gids, self.ints, self.dds, self.probes)
+        move_slabs(old, self.arrays, capacities)
         self.usage[TAIL] = capacity
 
 
 @part
-def find(slabs: Integers, gids: Ids, probes: Ids, kid: int, gid: int) -> int:
+def find(slots: Slots, kid: int, gid: int) -> int:
     """The position of a slot in the pool, −1 if there is none. Cost: O(1), at most a scan of ``SHORT`` slots."""
+    slabs = slots.slabs
     start, length, capacity = slabs[kid, START], slabs[kid, LENGTH], slabs[kid, CAPACITY]
     if capacity <= SHORT:
         found = np.int32(-1)
-        slab = gids[start : start + length]
-        for offset in range(slab.size):  # to the end, without a branch: so it runs over vectors
+        slab = slots.gids[start : start + length]
+        for offset in range(slab.size):  # no branch and no early end, so that the compiler makes vectors of it
             found = max(found, np.int32(offset) if slab[offset] == gid else np.int32(-1))
         return start + found if found >= 0 else -1
-    held = probes[_place_of(gids, probes, start, capacity, gid)]
+    held = slots.probes[_place_of(slots, start, capacity, gid)]
     return start + held - 1 if held else -1
 
 
 @part
-def append(
-    slabs: Integers, gids: Ids, ints: Integers, dds: Doubles, probes: Ids, usage: Integers, kid: int, gid: int
-) -> int:
+def append(slots: Slots, kid: int, gid: int) -> int:
     """The position of a new slot of zeros for a group that the key has not; −1 if there is no room. Cost: O(1)."""
-    if slabs[kid, LENGTH] == slabs[kid, CAPACITY] and not _double(slabs, gids, ints, dds, probes, usage, kid):
+    slabs = slots.slabs
+    if slabs[kid, LENGTH] == slabs[kid, CAPACITY] and not _double(slots, kid):
         return -1
     start, capacity = slabs[kid, START], slabs[kid, CAPACITY]
     position: int = start + slabs[kid, LENGTH]
     slabs[kid, LENGTH] += 1
-    usage[LIVE] += 1
-    gids[position] = gid
-    for column in range(ints.shape[1]):
-        ints[position, column] = 0
-    for column in range(dds.shape[1]):
-        dds[position, column] = 0.0
+    slots.usage[LIVE] += 1
+    slots.gids[position] = gid
+    for column in range(slots.ints.shape[1]):
+        slots.ints[position, column] = 0
+    for column in range(slots.dds.shape[1]):
+        slots.dds[position, column] = 0.0
     if capacity > SHORT:
-        probes[_place_of(gids, probes, start, capacity, gid)] = position - start + 1
+        slots.probes[_place_of(slots, start, capacity, gid)] = position - start + 1
     return position
 
 
 @part
-def remove(
-    slabs: Integers, gids: Ids, ints: Integers, dds: Doubles, probes: Ids, usage: Integers, kid: int, position: int
-) -> None:
+def remove(slots: Slots, kid: int, position: int) -> None:
     """Take a slot of a key away and put the slab's last slot in its place. Cost: O(1)."""
+    slabs, gids = slots.slabs, slots.gids
     start, capacity = slabs[kid, START], slabs[kid, CAPACITY]
     last = start + slabs[kid, LENGTH] - 1
     if capacity > SHORT:
-        _erase(gids, probes, start, capacity, gids[position])
+        _erase(slots, start, capacity, gids[position])
         if last != position:
-            probes[_place_of(gids, probes, start, capacity, gids[last])] = position - start + 1
+            slots.probes[_place_of(slots, start, capacity, gids[last])] = position - start + 1
     if last != position:
-        _copy_slot(gids, ints, dds, last, gids, ints, dds, position)
+        _copy_slot(slots, last, slots, position)
     slabs[kid, LENGTH] -= 1
-    usage[LIVE] -= 1
+    slots.usage[LIVE] -= 1
 
 
 @kernel
@@ -181,68 +193,63 @@ def compact_capacities(slabs: Integers, capacities: Integers) -> None:
 
 
 @kernel
-def move_slabs(
-    slabs: Integers,
-    capacities: Integers,
-    gids: Ids,
-    ints: Integers,
-    dds: Doubles,
-    new_gids: Ids,
-    new_ints: Integers,
-    new_dds: Doubles,
-    new_probes: Ids,
-) -> None:
-    """Move all slabs to the front of another pool, with capacities int64[K]. Cost: O(K + slots)."""
+def move_slabs(old_arrays: Arrays, new_arrays: Arrays, capacities: Integers) -> None:
+    """Move all slabs to the front of another pool, with capacities int64[K]. Cost: O(K + slots).
+
+    ``Slots`` of the two pools have the same slabs, which say where slots are in the old one and then in the new one.
+    """
+    old, new = Slots(*old_arrays), Slots(*new_arrays)
+    slabs = new.slabs
     tail = 0
     for kid in range(slabs.shape[0]):
         start, length, capacity = slabs[kid, START], slabs[kid, LENGTH], capacities[kid]
         slabs[kid, START] = tail
         slabs[kid, CAPACITY] = capacity
         for offset in range(length):
-            _copy_slot(gids, ints, dds, start + offset, new_gids, new_ints, new_dds, tail + offset)
+            _copy_slot(old, start + offset, new, tail + offset)
         if capacity > SHORT:
-            _index(new_gids, new_probes, tail, length, capacity)
+            _index(new, tail, length, capacity)
         tail += capacity
 
 
 @kernel
-def _double(slabs: Integers, gids: Ids, ints: Integers, dds: Doubles, probes: Ids, usage: Integers, kid: int) -> bool:
+def _double(slots: Slots, kid: int) -> bool:
     """Move a slab to the end of the pool with twice the capacity, unless there is no room. Cost: O(length)."""
+    slabs = slots.slabs
     start, length = slabs[kid, START], slabs[kid, LENGTH]
     capacity = max(1, 2 * slabs[kid, CAPACITY])
-    tail = usage[TAIL]
-    if tail + capacity > gids.size or (capacity > SHORT and probes.size == 0):
+    tail = slots.usage[TAIL]
+    if tail + capacity > slots.gids.size or (capacity > SHORT and slots.probes.size == 0):
         return False
     for offset in range(length):
-        _copy_slot(gids, ints, dds, start + offset, gids, ints, dds, tail + offset)
+        _copy_slot(slots, start + offset, slots, tail + offset)
     slabs[kid, START] = tail
     slabs[kid, CAPACITY] = capacity
-    usage[TAIL] += capacity
+    slots.usage[TAIL] += capacity
     if capacity > SHORT:
-        _index(gids, probes, tail, length, capacity)
+        _index(slots, tail, length, capacity)
     return True
 
 
 @part
-def _copy_slot(
-    gids: Ids, ints: Integers, dds: Doubles, source: int, new_gids: Ids, new_ints: Integers, new_dds: Doubles, to: int
-) -> None:
-    new_gids[to] = gids[source]
-    for column in range(ints.shape[1]):
-        new_ints[to, column] = ints[source, column]
-    for column in range(dds.shape[1]):
-        new_dds[to, column] = dds[source, column]
+def _copy_slot(slots: Slots, source: int, new: Slots, to: int) -> None:
+    new.gids[to] = slots.gids[source]
+    for column in range(slots.ints.shape[1]):
+        new.ints[to, column] = slots.ints[source, column]
+    for column in range(slots.dds.shape[1]):
+        new.dds[to, column] = slots.dds[source, column]
 
 
 @part
 def _home(capacity: int, gid: int) -> int:
     """The place, from 0, at which the search for a group begins in a slab's index of 2·capacity places."""
-    return (gid * FACTOR >> HALF) & (2 * capacity - 1)
+    return scattered(gid) & (2 * capacity - 1)
 
 
 @part
-def _place_of(gids: Ids, probes: Ids, start: int, capacity: int, gid: int) -> int:
+def _place_of(slots: Slots, start: int, capacity: int, gid: int) -> int:
     """The place of a slab's index that holds a group, or the empty one where it belongs. Cost: O(1)."""
+    gids, probes = slots.gids, slots.probes
     place = _home(capacity, gid)
     while True:
         held = probes[2 * start + place]
@@ -252,10 +259,11 @@ def _place_of(gids: Ids, probes: Ids, start: int, capacity: int, gid: int) -> in
 
 
 @kernel
-def _erase(gids: Ids, probes: Ids, start: int, capacity: int, gid: int) -> None:
+def _erase(slots: Slots, start: int, capacity: int, gid: int) -> None:
     """Take a group out of a slab's index and close the gap, so that no search ends too soon. Cost: O(1)."""
+    gids, probes = slots.gids, slots.probes
     limit = 2 * capacity - 1
-    gap = _place_of(gids, probes, start, capacity, gid) - 2 * start
+    gap = _place_of(slots, start, capacity, gid) - 2 * start
     place = gap
     while True:
         place = (place + 1) & limit
@@ -270,8 +278,8 @@ def _erase(gids: Ids, probes: Ids, start: int, capacity: int, gid: int) -> None:
 
 
 @kernel
-def _index(gids: Ids, probes: Ids, start: int, length: int, capacity: int) -> None:
+def _index(slots: Slots, start: int, length: int, capacity: int) -> None:
     """Index a long slab. Cost: O(capacity)."""
-    probes[2 * start : 2 * (start + capacity)] = 0
+    slots.probes[2 * start : 2 * (start + capacity)] = 0
     for position in range(start, start + length):
-        probes[_place_of(gids, probes, start, capacity, gids[position])] = position - start + 1
+        slots.probes[_place_of(slots, start, capacity, slots.gids[position])] = position - start + 1

@@ -1,21 +1,33 @@
 """MAX by time-carrying values: staircases by (key, group), how long the other side stays, and staircases of groups.
 
-One input has the values: ``StairSet`` keeps a staircase (see ``steps``) for every (key, group). The other only has to
-be there: ``LatestLeave`` keeps until when. ``GroupStairs`` has what ``charging`` made of both; its ``heads`` are the
-answer.
+One input has the values: ``StairSet`` keeps a staircase (see ``steps``) for every (key, group). Of the other input it
+only matters how long it stays: ``LatestLeave`` keeps that. ``GroupStairs`` has the combinations that ``charging`` made
+of both; its ``heads`` are the answer.
 
-The two sets drop what has left when as much has entered as was there at the last time, so memory follows the
-window; nothing is ever taken back.
+Entries are never subtracted: they leave when their time has come. The two sets drop those that have left whenever as
+many have entered as are there. So memory follows the window.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from joinfold.kernels.compiling import Booleans, Doubles, Ids, Integers, count_of_ids, kernel, readable, readable_ids
-from joinfold.kernels.slabs import LENGTH, START, Slabs, append, find, remove
-from joinfold.kernels.steps import BLOCK, COLUMNS, GONE, STEPS, StepPool, drop, insert_step
+from joinfold.kernels.compiling import Arrays, Booleans, Ids, Integers, count_of_ids, kernel, readable, readable_ids
+from joinfold.kernels.slabs import LENGTH, START, Slabs, Slots, append, find, remove
+from joinfold.kernels.steps import BLOCK, COLUMNS, GONE, STEPS, StepPool, Steps, drop, insert_step
 
-SELDOM = 1024  # entries that may enter a small set before it is searched for what has left
-SPARSE = 16  # a pool with fewer than one step in so many places gives memory back
+WITHOUT_CODES = readable((), np.int64)
+SELDOM = 1024  # so many entries may enter a small set before it drops what has left
+SPARSE = 16  # memory is given back when fewer than one place in so many has a step
+
+
+class Elements(NamedTuple):
+    """Entries that enter a window with a value, as kernels read them; without codes where only their stay counts."""
+
+    kid: Ids  # [n]
+    gid: Ids  # [n]
+    leave: Integers  # [n]
+    code: Integers  # [n], or [0]
 
 
 class StairSet:
@@ -44,28 +56,12 @@ class StairSet:
         """
         slots, steps = self.slots, self.steps
         kid, gid = readable_ids(kid), readable_ids(gid)
-        leave, code = readable(leave, np.int64), readable(code, np.int64)
+        elements = kid, gid, readable(leave, np.int64), readable(code, np.int64)
         slots.cover_keys(kid)
         self.groups = max(self.groups, count_of_ids(gid))
         done = 0
         while True:
-            stopped = _insert_elements(
-                kid,
-                gid,
-                leave,
-                code,
-                now,
-                slots.slabs,
-                slots.gids,
-                slots.ints,
-                slots.dds,
-                slots.probes,
-                slots.usage,
-                steps.leaves,
-                steps.codes,
-                steps.used,
-                done,
-            )
+            stopped = _insert_elements(elements, slots.arrays, steps.arrays, now, done)
             if stopped == kid.size:
                 break
             if stopped >= 0:
@@ -81,7 +77,7 @@ class StairSet:
     def expire(self, now: int) -> None:
         """Drop all that leaves at ``now`` or before, and give memory back. Cost: O(keys + slots + steps)."""
         slots = self.slots
-        _sweep_stairs(slots.slabs, slots.gids, slots.ints, slots.dds, slots.probes, slots.usage, self.steps.leaves, now)
+        _sweep_stairs(slots.arrays, self.steps.arrays, now)
         slots.give_back()
         self.steps.make_room(slots.ints, slots.live_positions(), now)
         self._entered = 0
@@ -121,14 +117,13 @@ class LatestLeave:
         What leaves at ``now`` or before is not kept. Cost: O(1) for each, amortised.
         """
         slots = self.slots
-        kid, gid, leave = readable_ids(kid), readable_ids(gid), readable(leave, np.int64)
+        kid, gid = readable_ids(kid), readable_ids(gid)
+        elements = kid, gid, readable(leave, np.int64), WITHOUT_CODES
         slots.cover_keys(kid)
         self.groups = max(self.groups, count_of_ids(gid))
         done = 0
         while True:
-            done = _insert_leaves(
-                kid, gid, leave, now, slots.slabs, slots.gids, slots.ints, slots.dds, slots.probes, slots.usage, done
-            )
+            done = _insert_leaves(elements, slots.arrays, now, done)
             if done == kid.size:
                 break
             slots.make_room(kid[done])
@@ -139,7 +134,7 @@ class LatestLeave:
     def expire(self, now: int) -> None:
         """Drop all that leaves at ``now`` or before, and give memory back. Cost: O(keys + slots)."""
         slots = self.slots
-        _sweep_leaves(slots.slabs, slots.gids, slots.ints, slots.dds, slots.probes, slots.usage, now)
+        _sweep_leaves(slots.arrays, now)
         slots.give_back()
         self._entered = 0
 
@@ -185,69 +180,49 @@ class GroupStairs:
         The code of a group without one is 0. Cost: O(groups) and O(1) for each step that has left.
         """
         present, codes = np.zeros(self.groups, np.bool_), np.zeros(self.groups, np.int64)
-        _heads(self.stairs, self.steps.leaves, self.steps.codes, now, present, codes)
+        _heads(self.stairs, self.steps.arrays, now, present, codes)
         if self.steps.used[0] > max(SELDOM, SPARSE * int(self.stairs[:, STEPS].sum())):
             self.make_step_room(now)
         return present, codes
 
 
 @kernel
-def _insert_elements(
-    kid: Ids,
-    gid: Ids,
-    leave: Integers,
-    code: Integers,
-    now: int,
-    slabs: Integers,
-    slot_gids: Ids,
-    stairs: Integers,
-    dds: Doubles,
-    probes: Ids,
-    usage: Integers,
-    leaves: Integers,
-    codes: Integers,
-    used: Integers,
-    done: int,
-) -> int:
-    """Add elements from ``done`` on to the staircases of their slots; how many are done.
+def _insert_elements(element_arrays: Arrays, slot_arrays: Arrays, step_arrays: Arrays, now: int, done: int) -> int:
+    """Add ``Elements`` from ``done`` on to the staircases of their ``Slots``, made of ``Steps``; how many are done.
 
     Stops at entry e, and gives e if there is no room for a slot, −1 − e if there is none for a step.
+    Cost: O(log steps) for each, amortised, where leaves come in ascending order.
     """
+    elements, slots, steps = Elements(*element_arrays), Slots(*slot_arrays), Steps(*step_arrays)
+    kid, gid, leave, stairs = elements.kid, elements.gid, elements.leave, slots.ints
     for entry in range(done, kid.size):
         if leave[entry] <= now:
             continue
-        position = find(slabs, slot_gids, probes, kid[entry], gid[entry])
+        position = find(slots, kid[entry], gid[entry])
         if position < 0:
-            position = append(slabs, slot_gids, stairs, dds, probes, usage, kid[entry], gid[entry])
+            position = append(slots, kid[entry], gid[entry])
             if position < 0:
                 return entry
-        drop(stairs, leaves, position, now)
-        if not insert_step(stairs, leaves, codes, used, position, leave[entry], code[entry]):
+        drop(stairs, steps, position, now)
+        if not insert_step(stairs, steps, position, leave[entry], elements.code[entry]):
             return ~entry
     return kid.size
 
 
 @kernel
-def _insert_leaves(
-    kid: Ids,
-    gid: Ids,
-    leave: Integers,
-    now: int,
-    slabs: Integers,
-    slot_gids: Ids,
-    latest: Integers,
-    dds: Doubles,
-    probes: Ids,
-    usage: Integers,
-    done: int,
-) -> int:
-    """Raise latest int64[P, 1] of the slots of entries from ``done`` on, until there is no room; how many are done."""
+def _insert_leaves(element_arrays: Arrays, slot_arrays: Arrays, now: int, done: int) -> int:
+    """Raise the latest leave of the ``Slots`` of ``Elements`` from ``done`` on, until there is no room.
+
+    It is the only integer of a slot. Gives how many entries are done. Cost: O(1) for each, amortised.
+    """
+    elements, slots = Elements(*element_arrays), Slots(*slot_arrays)
+    kid, gid, leave, latest = elements.kid, elements.gid, elements.leave, slots.ints
     for entry in range(done, kid.size):
         if leave[entry] <= now:
             continue
-        position = find(slabs, slot_gids, probes, kid[entry], gid[entry])
+        position = find(slots, kid[entry], gid[entry])
         if position < 0:
-            position = append(slabs, slot_gids, latest, dds, probes, usage, kid[entry], gid[entry])
+            position = append(slots, kid[entry], gid[entry])
             if position < 0:
                 return entry
             latest[position, 0] = leave[entry]
@@ -256,39 +231,34 @@ def _insert_leaves(
 
 
 @kernel
-def _sweep_stairs(
-    slabs: Integers,
-    slot_gids: Ids,
-    stairs: Integers,
-    dds: Doubles,
-    probes: Ids,
-    usage: Integers,
-    leaves: Integers,
-    now: int,
-) -> None:
-    """Remove the slots whose steps have all left. Cost: O(K + slots)."""
+def _sweep_stairs(slot_arrays: Arrays, step_arrays: Arrays, now: int) -> None:
+    """Remove the ``Slots`` whose ``Steps`` have all left. Cost: O(K + slots)."""
+    slots, steps = Slots(*slot_arrays), Steps(*step_arrays)
+    slabs, stairs = slots.slabs, slots.ints
     for kid in range(slabs.shape[0]):
         for position in range(slabs[kid, START] + slabs[kid, LENGTH] - 1, slabs[kid, START] - 1, -1):
-            drop(stairs, leaves, position, now)
+            drop(stairs, steps, position, now)
             if stairs[position, STEPS] == 0:
-                remove(slabs, slot_gids, stairs, dds, probes, usage, kid, position)
+                remove(slots, kid, position)
 
 
 @kernel
-def _sweep_leaves(
-    slabs: Integers, slot_gids: Ids, latest: Integers, dds: Doubles, probes: Ids, usage: Integers, now: int
-) -> None:
-    """Remove the slots that have left. Cost: O(K + slots)."""
+def _sweep_leaves(slot_arrays: Arrays, now: int) -> None:
+    """Remove the ``Slots`` that have left. Cost: O(K + slots)."""
+    slots = Slots(*slot_arrays)
+    slabs, latest = slots.slabs, slots.ints
     for kid in range(slabs.shape[0]):
         for position in range(slabs[kid, START] + slabs[kid, LENGTH] - 1, slabs[kid, START] - 1, -1):
             if latest[position, 0] <= now:
-                remove(slabs, slot_gids, latest, dds, probes, usage, kid, position)
+                remove(slots, kid, position)
 
 
 @kernel
-def _heads(stairs: Integers, leaves: Integers, codes: Integers, now: int, present: Booleans, found: Integers) -> None:
+def _heads(stairs: Integers, step_arrays: Arrays, now: int, present: Booleans, found: Integers) -> None:
+    """Write whether each group has a step that leaves after ``now``, bool[G], and its code, int64[G]. Cost: O(G)."""
+    steps = Steps(*step_arrays)
     for group in range(present.size):
-        drop(stairs, leaves, group, now)
+        drop(stairs, steps, group, now)
         if stairs[group, STEPS] > 0:
             present[group] = True
-            found[group] = codes[stairs[group, BLOCK] + stairs[group, GONE]]
+            found[group] = steps.codes[stairs[group, BLOCK] + stairs[group, GONE]]

@@ -1,4 +1,4 @@
-"""Integers that wrap around, and whether they have."""
+"""Sums of int64 that wrap around, and whether they have."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ LARGEST = np.iinfo(np.int64).max
 
 @part
 def added(value: int, change: int, sign: int) -> tuple[int, int]:
-    """value + sign·change, which wraps around, and its magnitude, ``LARGEST`` if it did. Cost: O(1)."""
+    """value + sign·change modulo 2^64, and its magnitude: ``LARGEST`` if it has wrapped around. Cost: O(1)."""
     if sign > 0:
         after = value + change
         wrapped = (value ^ after) & (change ^ after)

@@ -1,26 +1,30 @@
 """Kang, Naughton and Viglas 2003: what a window join costs per second, and what to give up when that is too much.
 
-A row that arrives on A probes window B, enters window A, and the oldest row of A leaves. Put in order by the window
-that is touched, the cost has two *directions*, and neither knows which structure the other uses:
+The engine does not use this model (see `literature`).
+
+A row that arrives on A probes window B, enters window A, and the oldest row of A leaves. Grouped by the window that is
+accessed, the cost has two *directions*. Each depends only on the structure of its own window:
 
     C(A⋈B) = [λa·probe(B) + 2·λb·update(B)]      A→B, by the structure on window B
            + [λb·probe(A) + 2·λa·update(A)]      B→A, by the structure on window A
 
-So the best pair of structures is the best one for each window. A window of W rows has, for a bucket of b rows and a
-node of n, one of four:
+So the best pair of structures has the best one for each window. There are four structures for a window of W rows, with
+buckets of b rows and nodes of n rows:
 
-                  rows touched by a probe                   by an update (one insertion or one removal)
+                  rows accessed by a probe                  by an update (one insertion or one removal)
     N  list       W                                         1
     H  hash       b                                         1, as buckets keep the order of arrival
     B  B+tree     (⌈log_{n+1}⌈W/n⌉⌉ + 1)·⌈log2 n⌉             the same
     T  T-tree     1.5·(⌈log2⌈W/n⌉⌉ − 1) + ⌈log2 n⌉            the same; a single node: ⌈log2 n⌉
 
-A touched row costs the weight of its structure, for probes P and for updates I. Everything is linear in the rates, so
-two structures change places at one ratio of probes to updates. The printed equations 6, 9 and 10 lose the factor 2
-before ⌈log2 n⌉ in the update of a T-tree; here it is kept, and the printed table of costs comes out to the last digit.
+Accessing a row costs the weight of its structure, which differs for probes and updates. All costs are linear in the
+rates, so two structures cost the same at one *crossover* ratio of probes to updates. The printed equations 6, 9 and 10
+lack the factor 2 before ⌈log2 n⌉ in the update of a T-tree. With it, the model reproduces the printed table of costs to
+the last digit.
 
-Where CPU (μ probes per second) or memory (M rows) is short, rows are left out at random and r = σ(λa'·B + λb'·A)
-rows per second come out. Since r is linear in each split, the largest is where the splits are as unequal as allowed.
+If CPU (μ probes per second) or memory (M rows) is short, rows are left out at random, and the join produces
+r = σ(λa'·B + λb'·A) rows per second. Since r is linear in each split, it is largest where the splits are as unequal as
+allowed.
 """
 
 import math
@@ -41,7 +45,7 @@ FOR_INEQUALITY: tuple[Structure, ...] = ("list", "btree", "ttree")
 
 @dataclass(frozen=True, slots=True)
 class KangWeights:
-    """What touching one row costs in each structure, with the sizes of buckets and nodes. Defaults: Kang's machine."""
+    """What accessing one row costs in each structure, and the sizes of buckets and nodes. Defaults: Kang's machine."""
 
     list_probe: float = 3e-4
     list_update: float = 1e-4
@@ -76,7 +80,7 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """A structure for each window; `TN` is a T-tree on A and a list on B."""
+    """A structure for each window. The name `TN` stands for a T-tree on A and a list on B."""
 
     on_a: Structure
     on_b: Structure
@@ -89,12 +93,12 @@ class Combination:
 
     @property
     def name(self) -> str:
-        """The letter of A's structure, then that of B's."""
+        """The letter of the structure on A, then of the structure on B."""
         return LETTERS[self.on_a] + LETTERS[self.on_b]
 
 
 def probe_cost(structure: Structure, window_rows: float, weights: KangWeights) -> float:
-    """One probe of a window."""
+    """The cost of one probe of a window."""
     match structure:
         case "list":
             return window_rows * weights.list_probe
@@ -109,7 +113,7 @@ def probe_cost(structure: Structure, window_rows: float, weights: KangWeights) -
 
 
 def update_cost(structure: Structure, window_rows: float, weights: KangWeights) -> float:
-    """One insertion into a window, or one removal from it."""
+    """The cost of one insertion into a window, or one removal from it."""
     match structure:
         case "list":
             return weights.list_update
@@ -126,13 +130,13 @@ def update_cost(structure: Structure, window_rows: float, weights: KangWeights) 
 def direction_cost(
     structure: Structure, window_rows: float, probe_rate: float, update_rate: float, weights: KangWeights = MEASURED
 ) -> float:
-    """One direction per second; every row that enters the window also leaves it, hence twice the updates."""
+    """The cost of one direction per second. Every row that enters the window also leaves it: two updates per row."""
     probes = probe_rate * probe_cost(structure, window_rows, weights)
     return probes + 2 * update_rate * update_cost(structure, window_rows, weights)
 
 
 def join_cost(combination: Combination, load: Workload, weights: KangWeights = MEASURED) -> float:
-    """Both directions per second."""
+    """The cost of both directions per second."""
     a_to_b = direction_cost(combination.on_b, load.rows_b, load.rate_a, load.rate_b, weights)
     b_to_a = direction_cost(combination.on_a, load.rows_a, load.rate_b, load.rate_a, weights)
     return a_to_b + b_to_a
@@ -141,7 +145,7 @@ def join_cost(combination: Combination, load: Workload, weights: KangWeights = M
 def best_combination(
     load: Workload, structures: Sequence[Structure] = FOR_EQUALITY, weights: KangWeights = MEASURED
 ) -> Combination:
-    """The cheapest structure for each window; of equals the one named first."""
+    """The cheapest structure for each window. If several cost the same, the first in ``structures``."""
     return Combination(
         min(structures, key=lambda on_a: direction_cost(on_a, load.rows_a, load.rate_b, load.rate_a, weights)),
         min(structures, key=lambda on_b: direction_cost(on_b, load.rows_b, load.rate_a, load.rate_b, weights)),
@@ -149,10 +153,10 @@ def best_combination(
 
 
 def crossover(first: Structure, second: Structure, window_rows: float, weights: KangWeights = MEASURED) -> float | None:
-    """The number of probes per arrival of the window's own at which two structures cost the same.
+    """The ratio of probes of a window to its own arrivals at which two structures cost the same.
 
-    On window B it is λa/λb and on window A λb/λa. For list and hash with Kang's weights it is 13.6/(3W−55). None where
-    one structure is the cheaper at every ratio.
+    The ratio is λa/λb on window B, and λb/λa on window A. For list and hash with Kang's weights it is 13.6/(3W−55).
+    None if one structure is cheaper at every ratio.
     """
     probes_save = probe_cost(first, window_rows, weights) - probe_cost(second, window_rows, weights)
     updates_add = 2 * (update_cost(second, window_rows, weights) - update_cost(first, window_rows, weights))
@@ -160,33 +164,33 @@ def crossover(first: Structure, second: Structure, window_rows: float, weights: 
 
 
 @dataclass(frozen=True, slots=True)
-class Reign:
-    """A combination that is the cheapest while λa/(λa+λb) is between two shares."""
+class WinningRange:
+    """A combination, and the range of λa/(λa+λb) in which it is the cheapest ("winning" in the paper)."""
 
     combination: Combination
     from_share: float
     to_share: float
 
 
-def reigns(
+def winning_ranges(
     rows_a: float, rows_b: float, structures: Sequence[Structure] = FOR_EQUALITY, weights: KangWeights = MEASURED
-) -> tuple[Reign, ...]:
-    """Which combinations win, in order, as λa/(λa+λb) goes from 0 to 1 over windows that stay as they are."""
-    cuts = {0.0, 1.0}
+) -> tuple[WinningRange, ...]:
+    """The cheapest combinations, in order, as λa/(λa+λb) goes from 0 to 1. The windows keep their sizes."""
+    crossovers = {0.0, 1.0}
     for first, second in product(structures, repeat=2):
         if (ratio_on_a := crossover(first, second, rows_a, weights)) is not None:
-            cuts.add(1 / (1 + ratio_on_a))
+            crossovers.add(1 / (1 + ratio_on_a))
         if (ratio_on_b := crossover(first, second, rows_b, weights)) is not None:
-            cuts.add(ratio_on_b / (1 + ratio_on_b))
-    found: list[Reign] = []
-    for low, high in pairwise(sorted(cuts)):
+            crossovers.add(ratio_on_b / (1 + ratio_on_b))
+    ranges: list[WinningRange] = []
+    for low, high in pairwise(sorted(crossovers)):
         middle = (low + high) / 2
         winner = best_combination(Workload(rows_a, rows_b, middle, 1 - middle), structures, weights)
-        if found and found[-1].combination == winner:
-            found[-1] = replace(found[-1], to_share=high)
+        if ranges and ranges[-1].combination == winner:
+            ranges[-1] = replace(ranges[-1], to_share=high)
         else:
-            found.append(Reign(winner, low, high))
-    return tuple(found)
+            ranges.append(WinningRange(winner, low, high))
+    return tuple(ranges)
 
 
 def crossover_share(
@@ -197,9 +201,9 @@ def crossover_share(
     low: float = 0.0,
     high: float = 1.0,
 ) -> float | None:
-    """The share between ``low`` and ``high`` at which two combinations change places, by halving; None if they do not.
+    """The share between ``low`` and ``high`` at which two combinations cost the same, by bisection; None without one.
 
-    It needs no closed form, so the windows may grow with the rates, as windows in time do.
+    ``load_at`` gives the workload at a share. So windows may grow with the rates, as windows in time do.
     """
 
     def difference(share: float) -> float:
@@ -214,13 +218,13 @@ def crossover_share(
 
 
 def output_rate(load: Workload, selectivity: float) -> float:
-    """The rows per second that come out when these rates probe these windows."""
+    """The rows per second that the join produces when these rates probe these windows."""
     return selectivity * (load.rate_a * load.rows_b + load.rate_b * load.rows_a)
 
 
 @dataclass(frozen=True, slots=True)
 class Floors:
-    """What A and B get whatever it costs the output, in rows or rows per second; never more than they ask for."""
+    """The least that A and B get, in rows or rows per second, even if the output suffers; never more than they need."""
 
     a: float = 0.0
     b: float = 0.0
@@ -233,18 +237,18 @@ NO_FLOORS = Floors()
 
 
 def split_rates(load: Workload, service_rate: float, share_a: float, floors: Floors = NO_FLOORS) -> Workload:
-    """The service rate μ split by a share for A; the rates are those of probes, insertions go on as rows arrive."""
+    """The workload with the service rate μ split, a share of it for A. Only probes are limited, insertions are not."""
     rate_a, rate_b = _split(service_rate, share_a, (load.rate_a, load.rate_b), floors, "rows per second")
     return replace(load, rate_a=rate_a, rate_b=rate_b)
 
 
 def split_memory(load: Workload, memory_rows: float, share_a: float, floors: Floors = NO_FLOORS) -> Workload:
-    """The memory M split by a share for A; the workload's windows are as large as the query asks for."""
+    """The workload with the memory M split, a share of it for A. The windows of ``load`` are those of the query."""
     rows_a, rows_b = _split(memory_rows, share_a, (load.rows_a, load.rows_b), floors, "rows")
     return replace(load, rows_a=rows_a, rows_b=rows_b)
 
 
-# Shares for A that Kang compares with the best one, by name: of the rate in figure 5, of the memory in figure 6.
+# The shares for A that Kang compares with the best one: shares of the rate in figure 5, of the memory in figure 6.
 RATE_SHARES: Mapping[str, Callable[[Workload], float]] = {
     "all to A": lambda load: 1.0,
     "by rates": lambda load: load.rate_a / (load.rate_a + load.rate_b),
@@ -262,12 +266,12 @@ MEMORY_SHARES: Mapping[str, Callable[[Workload], float]] = {
 
 
 def allocate_rates(load: Workload, service_rate: float, floors: Floors = NO_FLOORS) -> Workload:
-    """Short of CPU: as many probes as possible go to the stream that probes the larger window."""
+    """The best split if CPU is short: as many probes as possible for the stream that probes the larger window."""
     return _richest(split_rates(load, service_rate, share, floors) for share in (1.0, 0.0))
 
 
 def allocate_memory(load: Workload, memory_rows: float, floors: Floors = NO_FLOORS) -> Workload:
-    """Short of memory: as many rows as possible go to the window of the slower stream."""
+    """The best split if memory is short: as many rows as possible for the window of the slower stream."""
     return _richest(split_memory(load, memory_rows, share, floors) for share in (1.0, 0.0))
 
 
@@ -278,7 +282,10 @@ def allocate_both(
     rate_floors: Floors = NO_FLOORS,
     memory_floors: Floors = NO_FLOORS,
 ) -> Workload:
-    """Short of both: one window gets the memory, the other stream the probes; r = σ·μ·M where both can be had."""
+    """The best split if both are short: one window gets the memory, the other stream the probes.
+
+    The output is r = σ·μ·M if one window can use all the memory and the other stream all the probes.
+    """
     return _richest(
         split_memory(split_rates(load, service_rate, rate_share, rate_floors), memory_rows, memory_share, memory_floors)
         for rate_share, memory_share in product((1.0, 0.0), repeat=2)
@@ -286,39 +293,42 @@ def allocate_both(
 
 
 def _richest(loads: Iterable[Workload]) -> Workload:
-    """The one with the largest output; the selectivity is a factor of all and decides nothing."""
+    """The workload with the largest output. The selectivity is the same factor in all, so it does not matter."""
     return max(loads, key=lambda load: output_rate(load, selectivity=1.0))
 
 
-def _split(total: float, share_a: float, asked: tuple[float, float], floors: Floors, unit: str) -> tuple[float, float]:
-    """The part of A as near to its share as what is asked for and the floors allow, and the rest for B."""
-    asked_a, asked_b = asked
-    floor_a, floor_b = min(floors.a, asked_a), min(floors.b, asked_b)
+def _split(total: float, share_a: float, needs: tuple[float, float], floors: Floors, unit: str) -> tuple[float, float]:
+    """The part of A, as close to its share as needs and floors allow, and the rest for B."""
+    need_a, need_b = needs
+    floor_a, floor_b = min(floors.a, need_a), min(floors.b, need_b)
     if floor_a + floor_b > total:
         raise UsageError(
-            f"the floors of A and B are {floor_a:g} and {floor_b:g} {unit}, but there are {total:g} for both",
+            f"the floors of A and B are {floor_a:g} and {floor_b:g} {unit}, but there are only {total:g} for both",
             hint="lower a floor.",
         )
-    shared = min(total, asked_a + asked_b)
-    least, most = max(floor_a, shared - asked_b), min(asked_a, shared - floor_b)
+    shared = min(total, need_a + need_b)
+    least, most = max(floor_a, shared - need_b), min(need_a, shared - floor_b)
     part_a = min(max(share_a * shared, least), most)
     return part_a, shared - part_a
 
 
 def _btree_rows(window_rows: float, node_rows: int) -> float:
-    """A binary search in each node from the root to a leaf."""
+    """The rows accessed in a B+tree: a binary search in each node from the root to a leaf."""
     leaves = math.ceil(window_rows / node_rows)
     return (_levels(leaves, node_rows + 1) + 1) * _levels(node_rows, 2)
 
 
 def _ttree_rows(window_rows: float, node_rows: int) -> float:
-    """One or two comparisons in each node on the way, a binary search in the last; a single node has no way to it."""
+    """The rows accessed in a T-tree: one or two comparisons in each node on the path, a binary search in the last.
+
+    A tree of a single node has no path.
+    """
     nodes = math.ceil(window_rows / node_rows)
     return 1.5 * max(_levels(nodes, 2) - 1, 0) + _levels(node_rows, 2)
 
 
 def _levels(count: int, base: int) -> int:
-    """⌈log_base count⌉ in whole numbers: by logarithms ⌈log_5 125⌉ would be 4."""
+    """⌈log_base count⌉ in integer arithmetic. With floating logarithms ⌈log_5 125⌉ would be 4."""
     levels, reach = 0, 1
     while reach < count:
         levels, reach = levels + 1, reach * base

@@ -1,20 +1,21 @@
 """Wang, Li, Zhang and Guo 2006: what it costs to keep the aggregate of a join up to date at every arrival.
 
-Two windows of α and β rows, hashed into M buckets, are joined with selectivity σ. Three methods answer after a row has
-arrived on A and the rows of SetA and SetB have expired; they differ in what they remember:
+The engine does not use this model (see `literature`).
 
-    PC   the pairs                      time  (α + β + β/M + σαβ)·C
-    IC   one value, and joins what      time  (α + β + β/M + |SetA|·β/M + |SetB|·α/M + |SetA|·|SetB|)·C
-         comes and what goes
-    TC   a charge on each row, which    time  (2α + 2β + β/M)·C
-         a row takes with it
+Two windows of α and β rows, hashed into M buckets, are joined with selectivity σ. A row arrives on A, and the rows of
+SetA and SetB expire. Three methods then compute the answer. They differ in what they keep:
 
-The terms α + β are visits of every row: one pass finds the expired, and a second one of TC adds the charges. A chain in
-order of expiry and a total that is kept running make both passes needless; what is left is the *joining* alone. PC is
-measured by a formula of our own, since the paper prints none: it finds the expired as the others do and aggregates its
-queue of pairs anew.
+    PC   the pairs                       time  (α + β + β/M + σαβ)·C
+    IC   one value; joins the rows       time  (α + β + β/M + |SetA|·β/M + |SetB|·α/M + |SetA|·|SetB|)·C
+         that come and those that go
+    TC   a charge on each row, which     time  (2α + 2β + β/M)·C
+         leaves with the row
 
-In space PC pays for the pairs and the others do not:
+The term α + β is a visit of every row: one pass finds the expired rows, and TC adds the charges in a second pass. A
+chain in order of expiry and a running total avoid both passes, and only the cost of *joining* remains. The paper prints
+no formula for PC. Ours finds expired rows as the other methods do, and aggregates all pairs again.
+
+In space, only PC pays for the pairs:
 
     PC   α·sizeA + β·sizeB + σαβ·sizePair
     IC   (α + |SetA|)·sizeA + (β + |SetB|)·sizeB
@@ -34,10 +35,10 @@ Upkeep = Literal["scan", "chain"]
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What an arrival on A meets; α, β, |SetA| and |SetB| in rows.
+    """The windows at an arrival on A: α, β, |SetA| and |SetB| in rows.
 
-    While rates are steady one row expires on each side, the default. A stream that has become n times as slow as it was
-    brings n rows to expire with each arrival.
+    At steady rates one row expires on each side, which is the default. If a stream becomes n times as slow as it was, n
+    rows expire with each of its arrivals.
     """
 
     rows_a: float
@@ -53,7 +54,7 @@ class Workload:
 
     @property
     def mirrored(self) -> "Workload":
-        """The same for an arrival on B."""
+        """The workload of an arrival on B, with A and B exchanged."""
         return replace(self, rows_a=self.rows_b, rows_b=self.rows_a, expired_a=self.expired_b, expired_b=self.expired_a)
 
     @property
@@ -77,7 +78,7 @@ PRINTED = WangWeights()
 
 
 def time_per_arrival(method: Method, load: Workload, upkeep: Upkeep = "scan", weights: WangWeights = PRINTED) -> float:
-    """One arrival on A. Upkeep ``scan`` is the paper's; ``chain`` has expiry chains and running totals."""
+    """The cost of one arrival on A. Upkeep ``scan`` is the paper's; ``chain`` uses expiry chains and running totals."""
     visited = joined_rows(method, load)
     if upkeep == "scan":
         visited += scanned_rows(method, load)
@@ -92,19 +93,19 @@ def time_per_second(
     upkeep: Upkeep = "scan",
     weights: WangWeights = PRINTED,
 ) -> float:
-    """The arrivals of a second on both streams."""
+    """The cost of all arrivals of a second, on both streams."""
     on_a = rate_a * time_per_arrival(method, load, upkeep, weights)
     return on_a + rate_b * time_per_arrival(method, load.mirrored, upkeep, weights)
 
 
 def scanned_rows(method: Method, load: Workload) -> float:
-    """The rows that are visited to find the expired and, by TC, to add up the charges."""
+    """The rows that are visited to find expired rows and, by TC, to add the charges."""
     passes = 2 if method == "tc" else 1
     return passes * (load.rows_a + load.rows_b)
 
 
 def joined_rows(method: Method, load: Workload) -> float:
-    """The rows that are visited because they may join, and PC's pairs."""
+    """The rows that are visited because they may join, and for PC the pairs."""
     bucket_a, bucket_b = load.rows_a / load.buckets, load.rows_b / load.buckets
     match method:
         case "pc":
@@ -119,7 +120,7 @@ def joined_rows(method: Method, load: Workload) -> float:
 
 
 def space_bytes(method: Method, load: Workload, weights: WangWeights = PRINTED) -> float:
-    """What is kept between arrivals, and for IC also the expired rows while it joins them."""
+    """The bytes that are kept between arrivals; for IC also the expired rows while it joins them."""
     rows = load.rows_a * weights.row_bytes_a + load.rows_b * weights.row_bytes_b
     match method:
         case "pc":
@@ -145,17 +146,17 @@ class ManyStreams:
 
     @property
     def combinations(self) -> float:
-        """The size of the join; with w rows in each window it grows with m exactly where σ·w > 1."""
+        """The size of the join. With w rows in each window, it grows with m if and only if σ·w > 1."""
         return prod(self.window_rows) * prod(self.selectivities)
 
 
 def mpc_space_bytes(streams: ManyStreams, combination_bytes: float = PRINTED.pair_bytes) -> float:
-    """The windows and every combination of the join."""
+    """The bytes of the windows and of every combination of the join."""
     return _windows_bytes(streams.window_rows, streams.row_bytes) + streams.combinations * combination_bytes
 
 
 def mtc_space_bytes(streams: ManyStreams, charge_bytes: float = PRINTED.charge_bytes) -> float:
-    """The windows with a charge on each row, however many combinations there are."""
+    """The bytes of the windows with a charge on each row. They do not depend on the number of combinations."""
     return _windows_bytes(streams.window_rows, [size + charge_bytes for size in streams.row_bytes])
 
 

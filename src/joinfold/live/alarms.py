@@ -1,4 +1,4 @@
-"""The rooms in alarm, kept up to date from the changes that a query emits."""
+"""The rooms in alarm, maintained from the changes that the query of the demo emits."""
 
 import threading
 from collections import deque
@@ -12,7 +12,7 @@ REMEMBERED = 8
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """A room that is hot and smoky: since when, how many combinations say so, and the strongest smoke."""
+    """A room that is hot and smoky: since when, in how many combinations, and the strongest smoke."""
 
     room: str
     since: datetime
@@ -22,7 +22,7 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """A room that came into alarm or left it."""
+    """An alarm that was raised or cleared."""
 
     instant: datetime
     alarm: Alarm
@@ -31,16 +31,19 @@ class News:
     def __str__(self) -> str:
         alarm = self.alarm
         if self.is_raised:
-            told = f"alarm, {alarm.combinations:,} hot and smoky pairs, smoke up to {alarm.smoke:.2f}"
+            text = f"alarm, {alarm.combinations:,} hot and smoky pairs, smoke up to {alarm.smoke:.2f}"
         else:
             minutes = (self.instant - alarm.since).total_seconds() / 60
-            told = f"clear after {minutes:.0f} minutes"
-        return f"{self.instant:%H:%M:%S}  {alarm.room}  {told}"
+            text = f"clear after {minutes:.0f} minutes"
+        return f"{self.instant:%H:%M:%S}  {alarm.room}  {text}"
 
 
 @dataclass(slots=True)
 class Alarms:
-    """What the changes so far amount to; a query's thread writes it, a screen reads it."""
+    """The alarms after all changes so far. The thread of the query writes them, and a screen reads them.
+
+    ``latest`` has the last news, ``untold`` those that `tell` has not returned yet.
+    """
 
     rooms: dict[str, Alarm] = field(default_factory=dict)
     latest: deque[News] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
@@ -51,19 +54,19 @@ class Alarms:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, changes: pa.Table, batch: int) -> None:
-        """The changes of a micro-batch."""
+        """Applies the changes of a micro-batch."""
         with self._lock:
             for change in changes.sort_by("instant").to_pylist():
                 self._apply(change["instant"], change["change"], change)
 
     def tell(self) -> list[News]:
-        """What has happened since this was last asked."""
+        """The news since the last call."""
         with self._lock:
             untold, self.untold = self.untold, []
             return untold
 
     def active(self) -> list[Alarm]:
-        """The rooms in alarm, the worst first."""
+        """The rooms in alarm, those with the most combinations first."""
         with self._lock:
             return sorted(self.rooms.values(), key=lambda alarm: -alarm.combinations)
 

@@ -1,4 +1,4 @@
-"""The columns of data that lie in files, and which of them is the time; found without Spark."""
+"""The columns of data in files, and which of them is the event time; found without Spark."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ def parquet_schema(path: str) -> Schema:
     if os.path.isdir(path):
         files = [file for file in visible_files(path) if file.suffix == ".parquet"]
         if not files:
-            raise UsageError(f"the folder '{path}' has no Parquet file")
+            raise UsageError(f"the folder '{path}' contains no Parquet file")
         path = str(files[0])
     try:
         file = parquet.ParquetFile(path)
@@ -27,19 +27,19 @@ def parquet_schema(path: str) -> Schema:
 
 
 def _with_old_timestamps(file: parquet.ParquetFile) -> pa.Schema:
-    """Spark writes a TIMESTAMP as INT96, which carries no zone, and reads it as an instant."""
+    """The schema with INT96 columns as TIMESTAMP: Spark writes a TIMESTAMP as INT96, which has no time zone."""
     schema = file.schema_arrow
     old = {
         column.path for column in map(file.schema.column, range(len(file.schema))) if column.physical_type == "INT96"
     }
-    for place, field in enumerate(schema):
+    for position, field in enumerate(schema):
         if field.name in old:
-            schema = schema.set(place, pa.field(field.name, pa.timestamp("us", tz="UTC")))
+            schema = schema.set(position, pa.field(field.name, pa.timestamp("us", tz="UTC")))
     return schema
 
 
 def default_time(schema: Schema) -> str | None:
-    """The column 'ts', or else the only TIMESTAMP; None where rows have the time they come at."""
+    """The TIMESTAMP column 'ts', or else the only TIMESTAMP column; None if there is neither."""
     timestamps = _timestamps(schema)
     if "ts" in timestamps:
         return "ts"
@@ -47,7 +47,7 @@ def default_time(schema: Schema) -> str | None:
 
 
 def chosen_time(name: str, schema: Schema) -> str | None:
-    """The same for a stream that is going to run: several columns that could be the time are refused."""
+    """As `default_time`, for a stream that will run; raises `UsageError` if several columns could be the time."""
     timestamps, time = _timestamps(schema), default_time(schema)
     if time is None and timestamps:
         what = f"several columns of stream '{name}' could be its time: {', '.join(timestamps)}"
@@ -60,7 +60,7 @@ def _timestamps(schema: Schema) -> list[str]:
 
 
 def visible_files(path: str) -> list[Path]:
-    """The files that Spark reads; names that begin with a dot or an underscore are not yet, or not, data."""
+    """The files that Spark reads; it skips names that begin with a dot or an underscore."""
     if os.path.isfile(path):
         return [Path(path)]
     return sorted(file for file in Path(path).iterdir() if file.is_file() and file.name[0] not in "._")

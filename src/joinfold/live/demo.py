@@ -1,7 +1,7 @@
-"""The demo: a building whose rooms burn, an hour of it in a minute, and the rooms in alarm as they change.
+"""The demo: sensors of a building in which rooms burn, one hour of its time per minute, and the rooms in alarm.
 
-Readings are written to a temporary folder as time goes by, `SPEED` times faster than the clock. Spark reads them as
-streams, and the query on the first page of the README says which rooms are hot and smoky at the same time.
+Readings are written to a temporary folder `SPEED` times faster than real time. Spark reads them as streams, and the
+query from the README finds the rooms that are hot and smoky at the same time.
 """
 
 import tempfile
@@ -36,12 +36,12 @@ CHANGES"""
 BUILDING: dict[str, Any] = {"rooms": 500, "report_seconds": 1.0, "fires": 8}
 SPEED = 60
 BEFORE_SECONDS = 600.0
-"""How much of the building's time lies in the folders when the query starts: a whole window."""
+"""How much of the building's time is in the folders when the query starts: a whole window."""
 DROP_SECONDS = 0.5
 
 
 def demo(seconds: float, console: Console) -> None:
-    """Runs the demo for so many seconds after its first micro-batch, or until Ctrl-C."""
+    """Runs the demo until ``seconds`` after its first micro-batch, or until Ctrl-C."""
     screen: DemoScreen = DemoTable(console, seconds) if console.is_terminal else DemoLines(console)
     with (
         tempfile.TemporaryDirectory(prefix="joinfold-demo-", ignore_cleanup_errors=True) as name,
@@ -70,7 +70,7 @@ def _query(folder: Path) -> Query:
 
 
 def _run(query: Query, feed: Feed, folder: Path, seconds: float, screen: DemoScreen, interrupts: Interrupts) -> Tally:
-    """From the first micro-batch on, readings come and are answered until the time is over."""
+    """Runs the query, and after its first micro-batch feeds it with new readings until the time is over."""
     first: list[float] = []
 
     def show(progress: Progress | None, tally: Tally) -> None:
@@ -86,7 +86,7 @@ def _run(query: Query, feed: Feed, folder: Path, seconds: float, screen: DemoScr
 
 @contextmanager
 def _flow(feed: Feed) -> Iterator[threading.Thread]:
-    """A thread that, once started, lets the building's time go by."""
+    """A thread that writes new readings as time passes, once it is started; it ends with the context."""
     over = threading.Event()
 
     def drop() -> None:
@@ -112,5 +112,5 @@ def _summary(tally: Tally, alarms: Alarms, seconds: float) -> list[str]:
         f"{counted(tally.batches, 'micro-batch')}; {tally.late_rows:,} readings were late",
         f"{counted(alarms.raised, 'alarm')} raised, {alarms.cleared:,} cleared; the worst room had "
         f"{alarms.most_combinations:,} pairs at one instant",
-        f"no pair was built: {size_text(tally.last.state_bytes)} of state answer for all windows",
+        f"no pair was built: all windows together need {size_text(tally.last.state_bytes)} of state",
     ]

@@ -1,7 +1,7 @@
-"""Streams and relations of a query that is looked at, as the command line gives them: NAME=SCHEMA or NAME=PATH.
+"""The streams and relations of `joinfold explain`, given on the command line as NAME=SCHEMA or NAME=PATH.
 
-A schema is enough to say what a query means. What it costs depends on its rows: those of a path are read, of a stream
-no more than are needed.
+A schema is enough to explain what a query means. Its cost depends on the rows. They are read from the path if there is
+one, of a stream no more than needed.
 """
 
 import os
@@ -25,10 +25,13 @@ def register(
     times: Mapping[str, str],
     with_rows: bool = False,
 ) -> None:
-    """Registers streams and relations by their texts, and the times of streams; ``with_rows``: those of paths too."""
+    """Registers streams and relations given as schemas or paths; ``with_rows``: with the rows of the paths.
+
+    ``times`` has the event-time columns of streams.
+    """
     for name in times:
         if name not in streams:
-            raise UsageError(f"--time names '{name}', which is not a stream", "give it with --stream.")
+            raise UsageError(f"--time names '{name}', but there is no such stream", "add it with --stream.")
     for name, text in streams.items():
         schema = named_schema(text)
         source = _rows(text, schema, MOST_ROWS + 1) if with_rows and os.path.exists(text) else schema
@@ -39,25 +42,25 @@ def register(
 
 
 def refuse_schemas(texts: Iterable[tuple[str, str]]) -> None:
-    """Raises `UsageError` for the first name that has no rows."""
+    """Raises `UsageError` for the first name that is given as a schema and so has no rows."""
     for name, text in texts:
         if not os.path.exists(text):
             hint = f"give a Parquet file or folder: {name}=PATH."
-            raise UsageError(f"--analyze runs the query, and '{name}' is given by its schema alone", hint)
+            raise UsageError(f"--analyze runs the query, but '{name}' has only a schema and no rows", hint)
 
 
 def named_schema(text: str) -> Schema:
     """The columns that a text lists, or that a Parquet file or folder has."""
-    if os.path.exists(text):  # os.path takes texts of any length, Path refuses long ones
+    if os.path.exists(text):  # unlike Path.exists, this does not fail for a long text
         return parquet_schema(text)
     if " " not in text:
-        hint = "a schema is written 'location STRING, ts TIMESTAMP'."
+        hint = "write a schema as 'location STRING, ts TIMESTAMP'."
         raise UsageError(f"'{text}' is neither a file nor a schema", hint)
     return schema_of(text)
 
 
 def _rows(path: str, schema: Schema, at_most: int | None = None) -> pa.Table:
-    """The rows of a Parquet file or folder, or the first of them, in the types of their columns."""
+    """All rows of a Parquet file or folder, or the first ``at_most``, with the types of the schema."""
     files = [file for file in visible_files(path) if file.suffix == ".parquet" or os.path.isfile(path)]
     format_ = dataset.ParquetFileFormat(coerce_int96_timestamp_unit="us")
     try:
@@ -65,8 +68,8 @@ def _rows(path: str, schema: Schema, at_most: int | None = None) -> pa.Table:
         table = read.to_table() if at_most is None else read.head(at_most)
     except (pa.ArrowInvalid, OSError) as error:
         raise UsageError(f"cannot read the rows of '{path}': {str(error).splitlines()[0]}") from error
-    for place, field in enumerate(schema):
-        if field.type == TIMESTAMP:  # Spark writes an instant as INT96, which carries no zone
-            instants = table.column(field.name).cast(arrow_type(TIMESTAMP), safe=False)
-            table = table.set_column(place, field.name, instants)
+    for position, field in enumerate(schema):
+        if field.type == TIMESTAMP:  # Spark writes a TIMESTAMP as INT96, which has no time zone
+            times = table.column(field.name).cast(arrow_type(TIMESTAMP), safe=False)
+            table = table.set_column(position, field.name, times)
     return table

@@ -1,4 +1,4 @@
-"""Stopping on request, and where Spark's own messages go."""
+"""Ctrl-C and SIGTERM, and the redirection of Spark's messages."""
 
 import os
 import signal
@@ -14,9 +14,10 @@ NAP_SECONDS = 0.1
 
 
 class Interrupts:
-    """Ctrl-C and SIGTERM ask for a clean end; a second one insists.
+    """The first Ctrl-C or SIGTERM asks for a clean end; the second raises `KeyboardInterrupt`.
 
-    Spark takes Ctrl-C for itself when it starts, and then cancels the jobs under the query's feet: `take` it back.
+    When Spark starts, it installs its own handler for Ctrl-C, which cancels the jobs of the query. Call `take` after
+    that.
     """
 
     def __init__(self) -> None:
@@ -33,12 +34,12 @@ class Interrupts:
             signal.signal(number, handler)
 
     def take(self) -> None:
-        """Makes the signals ask this object from now on."""
+        """Installs this object as the handler of the signals."""
         for number in SIGNALS:
             signal.signal(number, self._ask)
 
     def wait(self, seconds: float) -> None:
-        """Waits this long, or until asked."""
+        """Waits for so many seconds, or until asked to end."""
         until = time.monotonic() + seconds
         while not self.asked and (left := until - time.monotonic()) > 0:
             time.sleep(min(left, NAP_SECONDS))
@@ -51,7 +52,7 @@ class Interrupts:
 
 @contextmanager
 def errors_to(path: str) -> Iterator[None]:
-    """Sends standard error to a file; a JVM that is started meanwhile, and its workers, write there ever after."""
+    """Redirects standard error to a file. A JVM that is started meanwhile keeps writing to the file afterwards."""
     sys.stderr.flush()
     terminal = os.dup(2)
     try:

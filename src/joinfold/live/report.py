@@ -1,4 +1,4 @@
-"""What a running query tells a person: a line on how it stands, why it is silent, and what it did in the end."""
+"""Lines of text about a running query: its status, why it does not answer, and a summary at the end."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ _UNITS = ("bytes", "kB", "MB", "GB")
 
 @dataclass(slots=True)
 class Tally:
-    """What a query has done since it was started, each micro-batch counted once."""
+    """What a query has done since it was started; each micro-batch is counted once."""
 
     rows: dict[str, int] = field(default_factory=dict)
     batches: int = 0
@@ -21,7 +21,7 @@ class Tally:
     plan_changes: list[str] = field(default_factory=list)
 
     def add(self, history: Iterable[Progress]) -> list[Progress]:
-        """Counts the micro-batches that were not counted yet, and gives them."""
+        """Counts the micro-batches that were not counted yet, and returns them."""
         new = [step for step in history if self.last is None or step.batch > self.last.batch]
         for step in new:
             self.batches += 1
@@ -34,12 +34,12 @@ class Tally:
 
     @property
     def late_rows(self) -> int:
-        """Late rows of all streams, earlier runs of the checkpoint included."""
+        """The number of late rows of all streams, including earlier runs of the checkpoint."""
         return sum(stream.late_rows for stream in self.last.streams) if self.last else 0
 
 
 def status_line(progress: Progress, tally: Tally) -> str:
-    """How a query stands, in one line."""
+    """The status of a query, in one line."""
     rates = [f"{stream.alias} {stream.rows_per_second:,.0f} rows/s" for stream in progress.streams]
     facts = [
         ", ".join(rates),
@@ -53,7 +53,7 @@ def status_line(progress: Progress, tally: Tally) -> str:
 
 
 def silence_line(progress: Progress, now: datetime) -> str | None:
-    """Why nothing is answered, when it has been so for a while."""
+    """Why the query does not answer; None if it has answered in the last `PATIENCE`."""
     if now - progress.silent_since < PATIENCE:
         return None
     seconds = (now - progress.silent_since).total_seconds()
@@ -62,7 +62,7 @@ def silence_line(progress: Progress, now: datetime) -> str | None:
 
 
 def summary_line(tally: Tally, seconds: float) -> str:
-    """What a query did, in one line."""
+    """What the query did, in one line."""
     if tally.last is None:
         return f"no micro-batch was finished in {seconds:,.1f} s"
     read = ", ".join(f"{rows:,} of {alias}" for alias, rows in tally.rows.items())
@@ -76,18 +76,19 @@ def summary_line(tally: Tally, seconds: float) -> str:
 
 
 def figures_line(tally: Tally) -> str | None:
-    """What was measured of the streams lately, in one line; None where nothing was."""
+    """What was last measured of the streams, in one line; None if nothing was measured."""
     if tally.last is None:
         return None
     known = [text for stream in tally.last.streams if (text := _figures(stream))]
-    return f"measured of {'; '.join(known)}" if known else None
+    return f"measured in {'; '.join(known)}" if known else None
 
 
 def _figures(stream: StreamProgress) -> str | None:
     if stream.rate is None or stream.keys is None or stream.groups is None or stream.passes is None:
         return None
     counts = [counted(round(stream.keys), "key"), counted(round(stream.groups), "group")]
-    return f"{stream.alias}: {stream.rate:,.0f} rows/s of its time, {', '.join(counts)}, {stream.passes:.0%} pass"
+    rate, share = f"{stream.rate:,.0f} rows/s of event time", f"{stream.passes:.0%} of rows pass the filters"
+    return f"{stream.alias}: {', '.join([rate, *counts, share])}"
 
 
 def counted(number: int, noun: str) -> str:

@@ -1,4 +1,4 @@
-"""Answers as text: aligned columns for a person, a JSON object per row for a machine."""
+"""Answers as text: aligned columns for people, or one JSON object per row for programs."""
 
 import json
 from collections.abc import Callable
@@ -11,7 +11,7 @@ Print = Callable[[str], None]
 
 
 class RowPrinter:
-    """Prints the rows of one table after the other; columns only grow wider, so that they stay below each other."""
+    """Prints the rows of tables, one table after another; columns get wider but never narrower, to stay aligned."""
 
     def __init__(self, schema: pa.Schema, print_line: Print, as_json: bool) -> None:
         self._names = schema.names

@@ -1,6 +1,6 @@
-"""`joinfold run`: a query over streams named on the command line, from start to stop.
+"""`joinfold run`: runs a query over streams given on the command line until it ends or is stopped.
 
-What can be wrong with the arguments and the query is found before Spark starts.
+Mistakes in the arguments and in the query are found before Spark starts.
 """
 
 import os
@@ -35,7 +35,7 @@ SINKS = ("console", "parquet", "memory")
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """What a run was asked for."""
+    """The arguments of a run."""
 
     query: str
     streams: dict[str, NamedStream]
@@ -52,20 +52,20 @@ class RunSettings:
 
     def __post_init__(self) -> None:
         if self.sink not in SINKS:
-            raise UsageError(f"unknown sink '{self.sink}'", f"one of: {', '.join(SINKS)}.")
+            raise UsageError(f"unknown sink '{self.sink}'", f"the sinks are: {', '.join(SINKS)}.")
         if (self.output is not None) != (self.sink == "parquet"):
-            raise UsageError("--output is the folder of --sink parquet", "give both or neither.")
+            raise UsageError("--sink parquet and its folder --output belong together", "give both or neither.")
         for option, named in (("--time", self.times), ("--delay", self.delays)):
             for name in named.keys() - self.streams.keys():
-                raise UsageError(f"{option} names '{name}', which is not a stream", "give it with --stream.")
+                raise UsageError(f"{option} names '{name}', but there is no such stream", "add it with --stream.")
         if self.trigger is not None and self.trigger != "available" and duration_us(self.trigger) == 0:
-            raise UsageError("the time between two micro-batches cannot be nothing", "leave --trigger out.")
+            raise UsageError("--trigger must be longer than 0", "leave out --trigger.")
 
 
 def run(settings: RunSettings, console: Console, print_line: Print) -> None:
-    """Runs a query until it ends or is stopped: answers go to ``print_line``, all else to the console."""
+    """Runs a query until it ends or is stopped: answers go to ``print_line``, everything else to the console."""
     query = _bound(settings, Session(), schema_of_stream, schema_of_table)
-    query.plan  # noqa: B018 - planning now, so that a refusal does not wait for Spark
+    query.plan  # noqa: B018 - plans now, so that a refusal does not wait for Spark
     for warning in (*query.warnings, *query.plan_warnings):
         console.print(f"Warning: {warning}", highlight=False, markup=False, soft_wrap=True)
     with Interrupts() as interrupts, _checkpoint(settings, console) as checkpoint, _spark_log() as log:
@@ -85,14 +85,14 @@ def run(settings: RunSettings, console: Console, print_line: Print) -> None:
             if line is not None:
                 console.print(line, highlight=False, soft_wrap=True)
         if interrupts.asked:
-            go_on = "; start again with the same --checkpoint to go on" if settings.checkpoint else ""
-            console.print(f"stopped{go_on}", highlight=False)
+            how_to_continue = "; start again with the same --checkpoint to continue" if settings.checkpoint else ""
+            console.print(f"stopped{how_to_continue}", highlight=False)
 
 
 def _bound(
     settings: RunSettings, session: Session, stream: Callable[[NamedStream], Any], table: Callable[[FileTable], Any]
 ) -> Query:
-    """The query over what ``stream`` and ``table`` make of the names: schemas, or DataFrames."""
+    """The query over the inputs that ``stream`` and ``table`` make: schemas, or DataFrames."""
     for name, source in settings.streams.items():
         data = stream(source)
         time_ = settings.times.get(name) or chosen_time(name, schema_of(data))
@@ -129,27 +129,30 @@ def _watched(
 
 @contextmanager
 def _checkpoint(settings: RunSettings, console: Console) -> Iterator[str]:
-    """The checkpoint directory; one that was not asked for lasts as long as the run."""
+    """The checkpoint directory; without --checkpoint, a temporary one that is removed after the run."""
     if settings.checkpoint is not None:
         yield absolute(settings.checkpoint)
         return
     with tempfile.TemporaryDirectory(prefix="joinfold-checkpoint-", ignore_cleanup_errors=True) as directory:
-        said = "no --checkpoint: the state is kept in a temporary directory and removed at the end"
-        console.print(said, highlight=False, soft_wrap=True)
+        notice = "no --checkpoint: the state is kept in a temporary directory and removed at the end"
+        console.print(notice, highlight=False, soft_wrap=True)
         yield directory
 
 
 def _require_output_of(checkpoint: str, output: str | None) -> None:
-    """A folder with answers remembers the micro-batches it has; a new run, which counts anew, would be passed over."""
+    """Refuses a new run into a folder with answers of another run.
+
+    Spark records in the folder which micro-batches it has. It would skip those of a new run, which counts from 0 again.
+    """
     fresh = not os.path.isdir(checkpoint) or not os.listdir(checkpoint)
     if output is not None and fresh and os.path.isdir(os.path.join(output, "_spark_metadata")):
-        hint = "give the --checkpoint of that run to go on with it, or another folder."
+        hint = "give the --checkpoint of that run to continue it, or choose another folder."
         raise UsageError(f"the folder '{output}' holds the answers of another run", hint)
 
 
 @contextmanager
 def _spark_log() -> Iterator[str]:
-    """Where Spark writes; kept when it has something to say about a failure that joinfold does not explain."""
+    """The path of a temporary file for Spark's log, kept only after a `RunError` and if the log is not empty."""
     number, path = tempfile.mkstemp(prefix="joinfold-spark-", suffix=".log")
     os.close(number)
     try:
@@ -158,7 +161,7 @@ def _spark_log() -> Iterator[str]:
         if not os.path.getsize(path):
             os.unlink(path)
             raise
-        raise RunError(error.message, error.hint or f"what Spark wrote is in '{path}'.") from error
+        raise RunError(error.message, error.hint or f"Spark's log is in '{path}'.") from error
     except BaseException:
         os.unlink(path)
         raise

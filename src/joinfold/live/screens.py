@@ -1,4 +1,4 @@
-"""The two faces of the demo: a table that changes on a terminal, and plain lines elsewhere."""
+"""The output of the demo: a table that is redrawn on a terminal, and plain lines elsewhere."""
 
 import time
 from collections.abc import Iterator
@@ -24,37 +24,37 @@ FIRST = "the first micro-batch: Spark compiles the plan and starts its Python wo
 
 
 class DemoScreen(Protocol):
-    """Where the demo is shown."""
+    """How the demo is shown."""
 
     alarms: Alarms
 
     def busy(self, what: str) -> AbstractContextManager[None]:
-        """While something takes long."""
+        """Says that ``what`` is being done, while the context lasts."""
 
     def explain(self, query: str, plan: str) -> None:
         """The query and its plan."""
 
     def live(self) -> AbstractContextManager[None]:
-        """While the query runs."""
+        """Shows the query while the context lasts."""
 
     def show(self, progress: Progress | None, tally: Tally) -> None:
-        """How it stands."""
+        """Shows the status of the query."""
 
     def end(self, summary: str) -> None:
-        """What it did."""
+        """Shows the summary."""
 
 
 class DemoLines:
-    """Plain lines: every room that comes into alarm or leaves it, and now and then the rate."""
+    """Plain lines: every alarm that is raised or cleared, and the rate every `LINE_SECONDS`."""
 
     def __init__(self, console: Console) -> None:
         self.alarms = Alarms()
         self._console = console
-        self._told = 0.0
+        self._last_line = 0.0
 
     @contextmanager
     def busy(self, what: str) -> Iterator[None]:
-        """Says it once."""
+        """Prints a line at the beginning."""
         self._line(f"{what} …")
         yield
 
@@ -64,16 +64,16 @@ class DemoLines:
 
     @contextmanager
     def live(self) -> Iterator[None]:
-        """Nothing to draw."""
+        """Prints a line at the beginning."""
         self._line(f"{FIRST} …")
         yield
 
     def show(self, progress: Progress | None, tally: Tally) -> None:
-        """What is new."""
+        """Prints the news, and now and then the rate."""
         for news in self.alarms.tell():
             self._line(f"{'+' if news.is_raised else '-'} {news}")
-        if progress is not None and time.monotonic() - self._told >= LINE_SECONDS:
-            self._told = time.monotonic()
+        if progress is not None and time.monotonic() - self._last_line >= LINE_SECONDS:
+            self._last_line = time.monotonic()
             self._line(f"  {rate_text(progress, tally)}; {counted(len(self.alarms.rooms), 'room')} in alarm")
 
     def end(self, summary: str) -> None:
@@ -86,7 +86,7 @@ class DemoLines:
 
 
 class DemoTable:
-    """A table of the rooms in alarm that is redrawn as they change."""
+    """A table of the rooms in alarm, redrawn when they change."""
 
     def __init__(self, console: Console, seconds: float) -> None:
         self.alarms = Alarms()
@@ -97,7 +97,7 @@ class DemoTable:
 
     @contextmanager
     def busy(self, what: str) -> Iterator[None]:
-        """Turns a wheel."""
+        """Shows a spinner."""
         with self._console.status(f"{what} …"):
             yield
 
@@ -109,13 +109,13 @@ class DemoTable:
 
     @contextmanager
     def live(self) -> Iterator[None]:
-        """Draws until the query ends."""
+        """Draws the table while the context lasts."""
         self._live.update(Text(f"{FIRST} …", style="italic"))
         with self._live:
             yield
 
     def show(self, progress: Progress | None, tally: Tally) -> None:
-        """Draws the rooms in alarm, what changed last, and the rate."""
+        """Draws the rooms in alarm, the last news, and the rate."""
         if progress is None:
             return
         self._began = self._began or time.monotonic()
@@ -138,7 +138,7 @@ class DemoTable:
 
 
 def rate_text(progress: Progress, tally: Tally) -> str:
-    """Rows per second of the last micro-batch, and what it took to answer."""
+    """The rows per second of the last micro-batch, the rows and instants so far, and the size of the state."""
     rate = sum(stream.rows_per_second for stream in progress.streams)
     return (
         f"{rate:,.0f} rows/s · {sum(tally.rows.values()):,} rows · {counted(tally.instants, 'instant')} answered · "

@@ -1,11 +1,11 @@
-"""Streams and tables in a line of text, as the command line takes them.
+"""The streams and tables of `joinfold run`, each given as one text on the command line.
 
-parquet:PATH   csv:PATH   json:PATH     a folder in which files appear
-PATH                                    the same, the format told by the ending of its files
-rate:100                                rows per second, with columns timestamp and value
+parquet:PATH   csv:PATH   json:PATH     a folder to which files are added
+PATH                                    the same; the format follows from the endings of its files
+rate:100                                100 rows per second, with the columns timestamp and value
 socket:localhost:9999                   lines from a server
 
-A table is read as a whole, from a file or a folder, in one of the formats of files.
+A table is one file or folder of these formats, and is read as a whole.
 """
 
 import os
@@ -22,17 +22,18 @@ _TABLES = "a file or folder, parquet:PATH, csv:PATH or json:PATH"
 
 
 def named_stream(name: str, text: str, schema: Schema | None) -> NamedStream:
-    """The stream that a text names; the schema is the one given beside it."""
+    """The stream that a text describes; ``schema`` is that of --schema, if given."""
     kind, colon, rest = text.partition(":")
     match kind if colon else "":
         case "rate":
             if schema is not None:
-                raise UsageError(f"the columns of '{name}' are {RATE}", f"leave --schema {name} out.")
-            return RateStream(_whole_number(name, rest, "rows per second"))
+                what = f"stream '{name}': a rate stream always has the columns {RATE}"
+                raise UsageError(what, f"leave out --schema {name}.")
+            return RateStream(_whole_number(name, rest, "the number of rows per second"))
         case "socket":
             host, _, port = rest.rpartition(":")
             if not host:
-                raise UsageError(f"'{text}' of stream '{name}' names no server", "write it as socket:HOST:PORT.")
+                raise UsageError(f"stream '{name}': '{text}' names no server", "write it as socket:HOST:PORT.")
             return SocketStream(host, _whole_number(name, port, "the port"), schema)
         case "parquet" | "csv" | "json":
             return FileStream(kind, _data_path(f"stream '{name}'", name, kind, rest, schema), schema)
@@ -44,7 +45,7 @@ def named_stream(name: str, text: str, schema: Schema | None) -> NamedStream:
 
 
 def named_table(name: str, text: str, schema: Schema | None) -> FileTable:
-    """The table that a text names; the schema is the one given beside it."""
+    """The table that a text describes; ``schema`` is that of --schema, if given."""
     what = f"table '{name}'"
     kind, _, path = text.partition(":")
     path = path if kind in FORMATS else text
@@ -55,7 +56,7 @@ def named_table(name: str, text: str, schema: Schema | None) -> FileTable:
 
 
 def schema_of_stream(source: NamedStream) -> Schema:
-    """The columns of a stream, known before Spark has started."""
+    """The columns of a stream, found without Spark."""
     match source:
         case RateStream():
             return RATE
@@ -66,27 +67,27 @@ def schema_of_stream(source: NamedStream) -> Schema:
 
 
 def schema_of_table(table: FileTable) -> Schema:
-    """The columns of a table, known before Spark has started."""
+    """The columns of a table, found without Spark."""
     return table.schema or parquet_schema(table.path)
 
 
 def absolute(path: str) -> str:
-    """A path that does not depend on where a process was started; one with a scheme, such as s3://, is as it is."""
+    """The absolute path; a path with a scheme, such as s3://, stays as it is."""
     return path if "://" in path else os.path.abspath(path)
 
 
 def _data_path(what: str, name: str, format_: str, path: str, schema: Schema | None) -> str:
-    """Where files are whose columns are known."""
+    """The absolute path of files; raises `UsageError` if they do not exist or their columns are not known."""
     if "://" in path and schema is not None:
         return path
     if not os.path.exists(path):
         raise UsageError(f"{what}: there is no folder '{path}'")
     if schema is None and format_ != "parquet":
-        hint = f'give them: --schema "{name}=location STRING, ts TIMESTAMP".'
-        raise UsageError(f"{what}: {format_.upper()} files do not tell the types of their columns", hint)
+        hint = f'give the columns with --schema "{name}=location STRING, ts TIMESTAMP".'
+        raise UsageError(f"{what}: {format_.upper()} files do not contain the types of their columns", hint)
     if schema is None and not visible_files(path):
-        hint = f'give them, --schema "{name}=location STRING, ts TIMESTAMP", or put a file there first.'
-        raise UsageError(f"{what}: the folder '{path}' has no file to take its columns from", hint)
+        hint = f'give the columns with --schema "{name}=location STRING, ts TIMESTAMP", or put a file there first.'
+        raise UsageError(f"{what}: the folder '{path}' has no file to read the columns from", hint)
     return absolute(path)
 
 
@@ -94,12 +95,14 @@ def _format_of(what: str, path: str) -> str:
     endings = [suffix for file in visible_files(path) for suffix in reversed(file.suffixes)]
     found = [_ENDINGS[ending] for ending in endings if ending in _ENDINGS]
     if not found:
-        hint = f"say which: {', '.join(f'{format_}:{path}' for format_ in FORMATS)}."
-        raise UsageError(f"{what}: no file in '{path}' tells its format by its ending", hint)
+        hint = f"name the format: {', '.join(f'{format_}:{path}' for format_ in FORMATS)}."
+        raise UsageError(f"{what}: no file in '{path}' has an ending that shows its format", hint)
     return found[0]
 
 
 def _whole_number(name: str, text: str, what: str) -> int:
     if not text.isdecimal() or not int(text):
-        raise UsageError(f"stream '{name}': '{text}' is not a number: {what}", f"a stream is {_WAYS}.")
+        raise UsageError(
+            f"stream '{name}': {what} must be a positive whole number, not '{text}'", f"a stream is {_WAYS}."
+        )
     return int(text)

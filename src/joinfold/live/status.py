@@ -1,4 +1,4 @@
-"""How a run stands: a line at the bottom of a terminal, or a line now and then elsewhere."""
+"""The status of a run: a line at the bottom of a terminal, or a line every few seconds elsewhere."""
 
 import sys
 import time
@@ -20,7 +20,7 @@ FIRST = "the first micro-batch starts Python workers and compiles the plan: 10 s
 
 @contextmanager
 def status(console: Console) -> Iterator[Show]:
-    """A function that shows how the query stands, while it runs."""
+    """A function that shows the status of a running query."""
     if not console.is_terminal:
         console.print(FIRST, highlight=False, soft_wrap=True)
         yield _Lines(console)
@@ -33,7 +33,7 @@ def status(console: Console) -> Iterator[Show]:
 
 
 def lines_of(progress: Progress, tally: Tally) -> list[str]:
-    """How it stands; if it is silent, why; and how the plan was changed last, if it was."""
+    """The status line, the reason if the query does not answer, and the last change of the plan, if any."""
     silence = silence_line(progress, datetime.now(UTC))
     changes = [f"plan changed in {change}" for change in tally.plan_changes[-1:]]
     return [status_line(progress, tally), *([silence] if silence else []), *changes]
@@ -49,10 +49,10 @@ def _drawn(progress: Progress | None, tally: Tally) -> Text | Group:
 class _Lines:
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._told = -LINE_SECONDS
+        self._last_line = -LINE_SECONDS
 
     def __call__(self, progress: Progress | None, tally: Tally) -> None:
-        if progress is not None and time.monotonic() - self._told >= LINE_SECONDS:
-            self._told = time.monotonic()
+        if progress is not None and time.monotonic() - self._last_line >= LINE_SECONDS:
+            self._last_line = time.monotonic()
             for line in lines_of(progress, tally):
                 self._console.print(line, markup=False, highlight=False, soft_wrap=True)

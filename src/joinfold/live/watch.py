@@ -1,4 +1,4 @@
-"""The loop around a running query: look, show, wait; stop when asked or when it ends."""
+"""The loop that watches a running query: it shows the progress until the query ends or is asked to stop."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ Show = Callable[[Progress | None, Tally], None]
 
 
 def watch(handle: Handle, interrupts: Interrupts, show: Show, is_over: Callable[[], bool] = lambda: False) -> Tally:
-    """Shows a query until it ends, is asked to end, or its time is over; raises what it failed with."""
+    """Shows a query until it ends, is interrupted, or ``is_over``; if the query failed, raises its error."""
     tally = Tally()
     while True:
         active = handle.is_active

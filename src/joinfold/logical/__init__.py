@@ -1,1 +1,1 @@
-"""The bound query: inputs, expressions, join graph, and their canonical text. Frozen, and free of Spark and sqlglot."""
+"""The bound query: inputs, expressions, join graph and canonical SQL. It depends neither on Spark nor on sqlglot."""

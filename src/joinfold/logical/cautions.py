@@ -1,4 +1,4 @@
-"""What a query means that its author may not have meant: it is answered as written, with a word of warning."""
+"""Warnings about queries that may not mean what their author wanted. They are answered as written."""
 
 from collections.abc import Callable, Iterator
 
@@ -9,22 +9,22 @@ from joinfold.window import Rows, Sliding
 
 
 def gaps(query: LogicalQuery) -> Iterator[str]:
-    """A slide that is larger than the size lets rows fall between two windows."""
+    """If the slide of a window is larger than its size, some rows fall between two windows."""
     for input_ in query.streams:
         match input_.window:
             case Sliding(size_us=size, slide_us=slide) if slide > size:
-                told: Callable[[int], str] = str if input_.source.clock == BIGINT else duration_text
+                text_of: Callable[[int], str] = str if input_.source.clock == BIGINT else duration_text
             case Rows(size=size, slide=slide) if slide > size:
-                told = "{} ROWS".format
+                text_of = "{} ROWS".format
             case _:
                 continue
-        held, moved = told(size), told(slide)
-        yield f"the window of '{input_.alias}' holds {held} and slides by {moved}: rows fall between windows"
+        lengths = f"holds {text_of(size)} but slides by {text_of(slide)}"
+        yield f"the window of '{input_.alias}' {lengths}, so some rows are in no window"
 
 
 CAUTIONS: tuple[Callable[[LogicalQuery], Iterator[str]], ...] = (gaps,)
 
 
 def warnings_of(query: LogicalQuery) -> tuple[str, ...]:
-    """All that is to be said of a query."""
+    """All warnings about a query."""
     return tuple(text for caution in CAUTIONS for text in caution(query))

@@ -1,8 +1,8 @@
-"""Expressions: what a query computes from one row of each input, and from the aggregates over them.
+"""Expressions: what a query computes from one row of each input, and from aggregates over combinations of rows.
 
-Every node is frozen, knows its type and prints as canonical SQL (`logical.sql`). Operators and functions are
-one node, `Call`, whose meaning is an entry of `logical.functions`; arguments keep the types they were written
-with, and an evaluator converts them to the operand types of the call's signature.
+Every node is frozen, has a type and prints as canonical SQL (`logical.sql`). Operators and functions are one kind of
+node, `Call`, defined by an entry of `logical.functions`. Arguments keep the types they were written with; an evaluator
+converts them to the operand types of the call's signature.
 """
 
 import datetime
@@ -21,7 +21,7 @@ Value = None | bool | int | float | decimal.Decimal | str | bytes | datetime.dat
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of an input, by the input's alias."""
+    """A column of an input; ``input`` is the input's alias."""
 
     input: str
     name: str
@@ -30,7 +30,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant. Timestamps and intervals are int microseconds."""
+    """A constant. The values of timestamps and intervals are integer microseconds."""
 
     value: Value
     type: DataType
@@ -52,14 +52,14 @@ class Call:
 
     @property
     def signature(self) -> Signature:
-        """The operand types to which the arguments are converted, and the result's."""
+        """The operand types to which the arguments are converted, and the type of the result."""
         found = FUNCTIONS[self.function].signature(self._types)
         assert found is not None
         return found
 
     @property
     def type(self) -> DataType:
-        """The result's type."""
+        """The type of the result."""
         return self.signature.result
 
 
@@ -73,7 +73,7 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """CASE WHEN … THEN … ELSE … END, of one type."""
+    """CASE WHEN … THEN … ELSE … END; all its values are converted to ``type``."""
 
     branches: tuple[tuple["Expression", "Expression"], ...]
     otherwise: "Expression"
@@ -85,7 +85,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """An aggregate over all combinations of a group for which the condition (FILTER) is true."""
+    """An aggregate over the combinations of a group for which ``condition`` (FILTER) is true; None: over all."""
 
     function: str
     arguments: tuple["Expression", ...]
@@ -135,14 +135,14 @@ def children(expression: Expression) -> tuple[Expression, ...]:
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
-    """The expression and everything inside it, outermost first."""
+    """The expression and all its sub-expressions, outermost first."""
     yield expression
     for child in children(expression):
         yield from walk(child)
 
 
 def rewrite(expression: Expression, change: Callable[[Expression], Expression | None]) -> Expression:
-    """Replaces each outermost sub-expression for which ``change`` gives another one."""
+    """Replaces the outermost sub-expressions for which ``change`` returns an expression; None leaves one as it is."""
     changed = change(expression)
     if changed is not None:
         return changed
@@ -168,12 +168,15 @@ def rewrite(expression: Expression, change: Callable[[Expression], Expression | 
 
 
 def inputs_read(expression: Expression) -> frozenset[str]:
-    """The aliases of the inputs whose columns occur in the expression."""
+    """The aliases of the inputs whose columns the expression reads."""
     return frozenset(node.input for node in walk(expression) if isinstance(node, Column))
 
 
 def reads_zone(expression: Expression) -> bool:
-    """Whether a time zone has an influence: on parts of a TIMESTAMP, on one made of another type, and on its days."""
+    """Whether the value depends on the time zone.
+
+    It does for calendar functions of a TIMESTAMP, casts between TIMESTAMP and other types, and TIMESTAMP ± interval.
+    """
 
     def depends(node: Expression) -> bool:
         match node:
@@ -189,7 +192,7 @@ def reads_zone(expression: Expression) -> bool:
 
 
 def conjuncts(expression: Expression) -> tuple[Expression, ...]:
-    """The parts of a conjunction; the expression itself when it is none."""
+    """The parts of a conjunction (AND); another expression is its only part."""
     match expression:
         case Call(function="and", arguments=arguments):
             return tuple(part for argument in arguments for part in conjuncts(argument))

@@ -1,8 +1,8 @@
-"""The operators and functions of the language: those that Spark and DuckDB share.
+"""The operators and functions of the language: those that both Spark and DuckDB have.
 
-An entry gives the types (`signature`), how the call is written (`form`) and, where DuckDB words it differently,
-DuckDB's form. A form is a template over the printed arguments; a plain name prints as ``NAME(…)``.
-Division by zero is NULL (the semantics' own rule; Spark in ANSI mode would raise).
+An entry of ``FUNCTIONS`` has the typing rule (``signature``), the usage for error messages, for an operator the text
+between its operands in Spark and its precedence, and DuckDB's name if it differs. A function is written ``NAME(…)``.
+Division by zero is NULL, by joinfold's own rule; Spark in ANSI mode would raise an error.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ Types = tuple[DataType, ...]
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What the arguments of a call are converted to, and the type of the result."""
+    """The types to which the arguments of a call are converted, and the type of its result."""
 
     operands: Types
     result: DataType
@@ -38,7 +38,10 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """An operator or function: its typing rule and its forms in the two dialects."""
+    """An operator or function: its typing rule and how it is written.
+
+    ``signature`` returns None for argument types that the function does not take. Only operators have a precedence.
+    """
 
     signature: Callable[[Types], Signature | None]
     usage: str
@@ -48,7 +51,7 @@ class Function:
 
     @property
     def is_operator(self) -> bool:
-        """Written between or around its operands; called by name otherwise."""
+        """Whether it is written between or around its operands, and not called by its name."""
         return self.precedence is not None
 
 

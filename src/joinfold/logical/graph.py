@@ -1,12 +1,12 @@
-"""The join graph: which conjunct of WHERE connects which inputs, and how.
+"""The join graph: which conjuncts of WHERE connect which inputs, and how.
 
-Conjuncts that read two or more inputs are sorted, each into one kind:
+Each conjunct that reads two or more inputs is of one kind:
 
-* an equality whose sides read one input each joins two *keys*; keys that are equal through a chain of such
-  conjuncts, compared in one type, form a *key class*;
-* two inequalities that bound a value of one input by values of another from below and above are a *band*;
-* another inequality whose sides read one input each stays an *inequality*;
-* everything else is *residual* and has to look at the whole combination.
+* An equality whose sides read one input each makes two *keys* equal. Keys that are equal through a chain of such
+  conjuncts, all compared in one type, form a *key class*.
+* Two inequalities that bound a value of one input from below and above by values of another input are a *band*.
+* Any other inequality whose sides read one input each is an *inequality*.
+* All other conjuncts are *residual*: they are checked on whole combinations.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 @dataclass(frozen=True, slots=True)
 class KeyClass:
-    """Expressions, each over one input, that WHERE makes equal when compared as ``type``."""
+    """Expressions over one input each that WHERE makes equal; they are compared as values of ``type``."""
 
     members: tuple[Expression, ...]
     type: DataType
@@ -38,7 +38,7 @@ class KeyClass:
 
 @dataclass(frozen=True, slots=True)
 class Inequality:
-    """``left operator right`` where each side reads one input."""
+    """``left operator right``, where the sides read one input each."""
 
     left: Expression
     operator: str
@@ -68,7 +68,7 @@ class Band:
 
 @dataclass(frozen=True)
 class JoinGraph:
-    """The inputs and everything in WHERE that connects them."""
+    """The inputs, and the conjuncts of WHERE that connect them."""
 
     inputs: tuple[str, ...]
     keys: tuple[KeyClass, ...]
@@ -78,7 +78,7 @@ class JoinGraph:
 
     @staticmethod
     def of(inputs: tuple[str, ...], where: tuple[Expression, ...]) -> "JoinGraph":
-        """Sorts the conjuncts of WHERE; those that read a single input, or none, are filters."""
+        """Sorts the conjuncts of WHERE by kind, without filters: conjuncts that read one input or none."""
         joining = [part for part in where if len(inputs_read(part)) > 1]
         equalities = [part for part in joining if _connects_two(part, ("=",))]
         compared = [part for part in joining if _connects_two(part, tuple(_MIRRORED))]
@@ -88,7 +88,7 @@ class JoinGraph:
 
     @cached_property
     def components(self) -> tuple[frozenset[str], ...]:
-        """The inputs grouped by connection, in the order of FROM."""
+        """The connected components of the inputs, in the order of FROM."""
         links = [key.inputs for key in self.keys] + [band.inputs for band in self.bands]
         links += [part.inputs for part in self.inequalities] + [inputs_read(part) for part in self.residual]
         groups = [{alias} for alias in self.inputs]
@@ -103,12 +103,12 @@ class JoinGraph:
 
     @property
     def is_connected(self) -> bool:
-        """Whether no input is crossed with the others without a predicate."""
+        """Whether conditions connect all inputs."""
         return len(self.components) == 1
 
     @property
     def common_key(self) -> KeyClass | None:
-        """A key class with a member in every input: the join then folds in one stage."""
+        """A key class with a member in every input, or None. With one, a single fold joins all inputs."""
         return next((key for key in self.keys if key.inputs == frozenset(self.inputs)), None)
 
     @property
@@ -118,9 +118,9 @@ class JoinGraph:
 
     @cached_property
     def cycle(self) -> tuple[str, ...]:
-        """The inputs whose keys go round in a cycle, by the reduction of Graham, Yu and Özsoyoğlu.
+        """The inputs whose keys form a cycle, found by the reduction of Graham, Yu and Özsoyoğlu.
 
-        Repeatedly drop key classes that only one input has, and inputs whose keys another input all has.
+        It repeatedly drops each key class that only one input has, and each input whose key classes another input has.
         """
         edges = {alias: set(keys) for alias, keys in zip(self.inputs, self._classes, strict=True)}
         shrinking = True
@@ -128,9 +128,9 @@ class JoinGraph:
             shrinking = False
             for alias, keys in edges.items():
                 others = [other for name, other in edges.items() if name != alias]
-                lonely = {key for key in keys if not any(key in other for other in others)}
-                if lonely:
-                    keys -= lonely
+                unshared = {key for key in keys if not any(key in other for other in others)}
+                if unshared:
+                    keys -= unshared
                     shrinking = True
                 if any(keys <= other for other in others):
                     del edges[alias]
@@ -140,37 +140,38 @@ class JoinGraph:
 
     @cached_property
     def tree(self) -> tuple[tuple[str, str], ...] | None:
-        """The neighbours in a join tree, two by two; None if keys do not join all inputs, or in a cycle."""
-        above = join_tree(self._classes, 0)
-        if above is None:
+        """The edges of a join tree; None if keys do not connect all inputs, or connect them in a cycle."""
+        parents = join_tree(self._classes, 0)
+        if parents is None:
             return None
-        return tuple((self.inputs[upper], self.inputs[place]) for place, upper in above.items() if place)
+        return tuple((self.inputs[parent], self.inputs[child]) for child, parent in parents.items() if child)
 
     @property
     def _classes(self) -> list[frozenset[int]]:
-        """The key classes of each input, by their numbers."""
+        """For each input, the numbers of its key classes."""
         return [frozenset(i for i, key in enumerate(self.keys) if alias in key.inputs) for alias in self.inputs]
 
 
 def join_tree(classes: Sequence[frozenset[int]], root: int) -> dict[int, int] | None:
-    """For every input the one that it hangs below in a join tree, the root first and below itself; None without one.
+    """The parent of every input in a join tree, the root first with itself as parent; None if there is no join tree.
 
-    In a join tree the inputs that have a key class hang together. Of all trees this one has the most key classes on its
-    branches. It is a join tree if and only if every class is there once less than there are inputs that have it. Inputs
-    hang as high as they can.
+    ``classes`` has the key classes of each input. In a join tree, the inputs of each key class are connected. This
+    function builds a tree whose edges share as many key classes as possible (Prim's algorithm). It is a join tree if
+    and only if every key class is shared by one edge fewer than it has inputs. Inputs are as close to the root as
+    possible.
     """
-    above = {root: root}
+    parents = {root: root}
     shared = 0
-    while len(above) < len(classes):
-        pairs = [(upper, place) for place in range(len(classes)) if place not in above for upper in above]
-        upper, place = max(pairs, key=lambda pair: len(classes[pair[0]] & classes[pair[1]]))
-        on_branch = len(classes[upper] & classes[place])
-        if not on_branch:
+    while len(parents) < len(classes):
+        edges = [(parent, child) for child in range(len(classes)) if child not in parents for parent in parents]
+        parent, child = max(edges, key=lambda edge: len(classes[edge[0]] & classes[edge[1]]))
+        on_edge = len(classes[parent] & classes[child])
+        if not on_edge:
             return None
-        above[place] = upper
-        shared += on_branch
+        parents[child] = parent
+        shared += on_edge
     wanted = sum(map(len, classes)) - len(frozenset().union(*classes))
-    return above if shared == wanted else None
+    return parents if shared == wanted else None
 
 
 def _sides(part: Expression) -> tuple[Expression, str, Expression]:
@@ -187,7 +188,7 @@ def _connects_two(part: Expression, operators: tuple[str, ...]) -> bool:
 
 
 def _key_classes(equalities: list[Expression]) -> tuple[KeyClass, ...]:
-    """Equal keys are merged only within one comparison type: equality across lossy conversions is not transitive."""
+    """Merges equal keys into classes, one comparison type at a time: across lossy casts, equality is not transitive."""
     classes: list[KeyClass] = []
     for part in equalities:
         assert isinstance(part, Call)
@@ -205,7 +206,7 @@ def _key_classes(equalities: list[Expression]) -> tuple[KeyClass, ...]:
 
 
 def _pair_bands(compared: list[Inequality]) -> tuple[tuple[Band, ...], tuple[Inequality, ...]]:
-    """Finds, for each lower bound of a value, an upper bound of the same value by the same other input."""
+    """Pairs each lower bound of a value with an upper bound of the same value by the same other input, if any."""
     bands: list[Band] = []
     left_over = list(compared)
     for first in compared:

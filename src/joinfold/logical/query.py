@@ -1,7 +1,7 @@
-"""The bound query: every name resolved, every type known, nothing yet said about how it will run.
+"""The bound query: all names are resolved and all types known. It says nothing about how the query will run.
 
-`LogicalQuery` keeps what was written (inputs, conjuncts of WHERE, groups, aggregates, outputs, emit and sync
-rules); what follows from it is a property: the columns read, the filters of each input, the join graph.
+The fields of `LogicalQuery` are what was written: inputs, conjuncts of WHERE, groups, aggregates, outputs, EMIT and
+SYNC rules. What follows from them is a property or method: the columns read, the filters of each input, the join graph.
 """
 
 from dataclasses import dataclass, replace
@@ -26,9 +26,9 @@ from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a name in FROM stands for: a stream with an event time and a delay, or a relation.
+    """What was registered under a name: a stream with an event time and a delay, or a relation.
 
-    ``time`` is the event-time column; None for a stream whose rows take the time at which they arrive.
+    ``time`` is the event-time column; None for a stream whose rows have the time at which they arrive.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Source:
 
     @property
     def clock(self) -> DataType:
-        """TIMESTAMP, or BIGINT for a stream that counts time in integers of its own."""
+        """The type of the stream's time: TIMESTAMP, or BIGINT if the time column is an integer."""
         integer = self.time is not None and self.schema.type_of(self.time).is_integer
         return BIGINT if integer else TIMESTAMP
 
@@ -58,7 +58,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A column of the answer: an expression over group values and aggregate values."""
+    """A column of the SELECT list: an expression over group and aggregate values, or in a plain join over columns."""
 
     name: str
     expression: Expression
@@ -91,17 +91,17 @@ Emit = OnSlide | Every | OnTrigger | OnArrival
 
 @dataclass(frozen=True, slots=True)
 class OnTime:
-    """Windows are read at the same instants: the moves of any of them."""
+    """All windows are read at the same instants."""
 
 
 @dataclass(frozen=True, slots=True)
 class OnFull:
-    """Windows are read where all of them move."""
+    """All windows are read at the instants at which all windows with a slide in time move."""
 
 
 @dataclass(frozen=True, slots=True)
 class OnWindowId:
-    """Windows with the same number are joined; with a modulus, the first input's first windows repeat."""
+    """Windows with the same number are joined; with a modulus k, the first k windows of the first input repeat."""
 
     modulus: int | None = None
 
@@ -111,7 +111,7 @@ Sync = OnTime | OnFull | OnWindowId
 
 @dataclass(frozen=True)
 class LogicalQuery:
-    """What a query means. Equal queries have equal answers on all data."""
+    """What a query means. Equal logical queries have equal answers on all data."""
 
     inputs: tuple[Input, ...]
     where: tuple[Expression, ...]
@@ -130,7 +130,7 @@ class LogicalQuery:
 
     @property
     def is_plain_join(self) -> bool:
-        """No aggregate, GROUP BY or HAVING: the answer is the matching combinations themselves."""
+        """Whether there is no aggregate, GROUP BY or HAVING: the answer is the combinations themselves."""
         return not self.groups and not self.aggregates and self.having is None
 
     @property
@@ -139,7 +139,7 @@ class LogicalQuery:
         return tuple(input_ for input_ in self.inputs if input_.window is not None)
 
     def input(self, alias: str) -> Input:
-        """The input of that alias."""
+        """The input with this alias."""
         return next(input_ for input_ in self.inputs if input_.alias == alias)
 
     @cached_property
@@ -148,11 +148,11 @@ class LogicalQuery:
         return JoinGraph.of(tuple(input_.alias for input_ in self.inputs), self.where)
 
     def filters(self, alias: str) -> tuple[Expression, ...]:
-        """The conjuncts that read no other input: its own filters, and those that read none and so filter all."""
+        """The conjuncts that read no other input: those that read only this one, and those that read none."""
         return tuple(part for part in self.where if inputs_read(part) <= {alias})
 
     def columns_read(self, alias: str) -> tuple[str, ...]:
-        """The columns of an input that the query reads, in schema order: its rows are told apart by these alone."""
+        """The columns of an input that the query reads, in schema order; the query tells rows apart only by these."""
         input_ = self.input(alias)
         read = {node.name for node in self._nodes() if isinstance(node, Column) and node.input == alias}
         if isinstance(input_.window, PartitionedRows):
@@ -160,7 +160,7 @@ class LogicalQuery:
         return tuple(name for name in input_.source.schema.names if name in read)
 
     def expanded(self, expression: Expression) -> Expression:
-        """The expression with group and aggregate values replaced by what they stand for."""
+        """The expression with group and aggregate values replaced by their definitions."""
 
         def definition(node: Expression) -> Expression | None:
             match node:
@@ -175,25 +175,25 @@ class LogicalQuery:
 
     @property
     def reads_zone(self) -> bool:
-        """Whether an answer depends on the session's time zone."""
+        """Whether the answers depend on the session's time zone."""
         roots = [*self._roots(), *([] if self.having is None else [self.having])]
         return any(reads_zone(root) for root in roots)
 
     @property
     def without_options(self) -> "LogicalQuery":
-        """The same question without OPTION: what decides whether a checkpoint belongs to it."""
+        """The query without OPTION. A checkpoint belongs to a query if these are equal."""
         return replace(self, options=())
 
     @property
     def schema(self) -> Schema:
-        """The columns of the answer: where and when, then the SELECT list."""
+        """The columns of the answer: the leading columns, ``change`` under CHANGES, then the SELECT list."""
         changes = (Field("change", STRING),) if self.changes else ()
         selected = (Field(output.name, output.expression.type) for output in self.outputs)
         return Schema((*self.leading, *changes, *selected))
 
     @property
     def leading(self) -> tuple[Field, ...]:
-        """The columns that say where and when an answer is."""
+        """The first columns of the answer: the instant or the result window, and under EMIT ON ARRIVAL the arrival."""
         leading: list[Field] = []
         if isinstance(self.sync, OnWindowId):
             leading.append(Field("wid", BIGINT))
@@ -215,7 +215,7 @@ class LogicalQuery:
 
 
 def moves(window: Window | None) -> bool:
-    """Whether the window moves in steps, and so gives instants by itself."""
+    """Whether the window has moves, which EMIT ON SLIDE needs."""
     match window:
         case Sliding() | Rows() | PartitionedRows() | RangeByRows():
             return True

@@ -1,4 +1,4 @@
-"""Canonical SQL: the one text of a logical query, which parses back to an equal one."""
+"""Canonical SQL: the one text of a logical query. It binds to an equal query."""
 
 import datetime
 import decimal
@@ -36,7 +36,7 @@ from joinfold.types import DATE, INTERVAL, TIMESTAMP, TIMESTAMP_NTZ
 
 
 def query_text(query: LogicalQuery) -> str:
-    """The query as canonical SQL, one clause a line."""
+    """The query as canonical SQL, one clause per line."""
     lines = [
         "SELECT " + ", ".join(_output_text(query, output, i) for i, output in enumerate(query.outputs)),
         "FROM " + ", ".join(input_text(input_) for input_ in query.inputs),
@@ -55,19 +55,19 @@ def query_text(query: LogicalQuery) -> str:
 
 
 def input_text(input_: Input) -> str:
-    """An input as it stands in FROM."""
+    """An input as it is written in FROM."""
     name = ".".join(identifier_text(part) for part in input_.source.name.split("."))
     alias = "" if default_alias(input_.source.name) == input_.alias else f" AS {identifier_text(input_.alias)}"
     return f"{name}{alias}" + (f" {input_.window.to_sql()}" if input_.window is not None else "")
 
 
 def default_alias(source_name: str) -> str:
-    """The alias of an input that is given none: the last part of its name."""
+    """The alias of an input without a written alias: the last part of its name."""
     return source_name.rsplit(".", 1)[-1]
 
 
 def default_name(expression: Expression, position: int) -> str:
-    """The name of an output that is given none: its column, or its aggregate and column, or its position."""
+    """The name of an output without a written name: its column, its aggregate and columns, or its position."""
     match expression:
         case Column(name=name):
             return name
@@ -81,7 +81,7 @@ def default_name(expression: Expression, position: int) -> str:
 
 
 def emit_text(query: LogicalQuery) -> str:
-    """The EMIT clause and CHANGES where they differ from the default."""
+    """The EMIT clause and CHANGES, if they differ from the default."""
     match query.emit:
         case OnSlide() | None:
             rule = ""
@@ -95,7 +95,7 @@ def emit_text(query: LogicalQuery) -> str:
 
 
 def sync_text(query: LogicalQuery) -> str:
-    """The SYNC clause where it differs from the default."""
+    """The SYNC clause, if it differs from the default."""
     match query.sync:
         case OnTime():
             return ""
@@ -130,7 +130,7 @@ def expression_text(expression: Expression) -> str:
 
 
 def literal_text(literal: Literal) -> str:
-    """A constant in a form that is read back with the same type."""
+    """A constant as text that is parsed to the same value and type."""
     value = literal.value
     match value:
         case None:
@@ -195,20 +195,20 @@ def _call_text(call: Call) -> str:
 
 
 def _within(expression: Expression, precedence: int) -> str:
-    """The expression, in brackets if it binds less tightly than its surroundings ask."""
+    """The expression, in parentheses if it binds less tightly than ``precedence``."""
     match expression:
         case Call(function=name):
-            own = FUNCTIONS[name].precedence or ATOM
+            binds = FUNCTIONS[name].precedence or ATOM
         case Literal(value=int() | float() | decimal.Decimal() as value) if not isinstance(value, bool) and value < 0:
-            own = MULTIPLY + 1
+            binds = MULTIPLY + 1
         case _:
-            own = ATOM
+            binds = ATOM
     text = expression_text(expression)
-    return text if own >= precedence else f"({text})"
+    return text if binds >= precedence else f"({text})"
 
 
 def _group_text(query: LogicalQuery, index: int) -> str:
-    """A group as written; an integer would be read as a position, so it is given as the position it has."""
+    """A group as text; an integer constant is written as its position in SELECT, as GROUP BY reads integers."""
     group = query.groups[index]
     if isinstance(group, Literal) and group.type.is_integer:
         return str([output.expression for output in query.outputs].index(GroupValue(index, group.type)) + 1)

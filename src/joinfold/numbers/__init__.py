@@ -1,11 +1,11 @@
 """Arrays of numbers with more digits than a double: exact fractions, and double-doubles of 106 bits.
 
-Both have the operators of a number, so a formula is written once and computed in either::
+Both have the operators of a number, so a formula is written once for both::
 
     ExactNumbers      a numerator and a denominator     exact; integers and decimals
     RoundedNumbers    hi + lo, two doubles              sums of doubles, and statistics of all numbers
 
-Division by 0 gives a number that is *missing*, which is what SQL calls NULL.
+Division by 0 gives a *missing* number, which is NULL in SQL.
 """
 
 from typing import TypeAlias, TypeVar

@@ -1,13 +1,12 @@
 """Numbers of 106 bits as unevaluated sums of two doubles, hi + lo with |lo| ≤ ulp(hi)/2, for whole arrays.
 
-A window that slides for years adds and subtracts the same values; in doubles the rounding errors stay
-behind. A double-double keeps them in lo (Dekker 1971; Hida, Li and Bailey 2001). The relative error of one operation
-is below 8·2^−106, also where hi cancels (Joldes, Muller and Popescu 2017, algorithms 6 and 11), hence integers are
-exact while results stay below 2^100.
+A window that slides for years adds each value once and subtracts it later. With doubles, rounding errors add up. A
+double-double keeps them in lo (Dekker 1971; Hida, Li and Bailey 2001). The relative error of one operation is below
+8·2^−106, even if hi cancels (Joldes, Muller and Popescu 2017, algorithms 6 and 11). So integers are exact while results
+stay below 2^100.
 
-``kernels.double_double`` does the same in compiled code, for the inner loops of kernels. No fused multiply-add is
-assumed, so every machine gives the same bits. Values passed in are finite; a result beyond the largest double is
-(±∞, 0).
+``kernels.double_double`` is the same in compiled code, for the inner loops of kernels. Fused multiply-add is not used,
+so every machine gives the same bits. Arguments must be finite. A result beyond the largest double is (±∞, 0).
 """
 
 from typing import TypeAlias
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SPLITTER = 134217729.0  # 2^27 + 1
-SPLIT_LIMIT = 2.0**996  # times the splitter this is the largest double
+SPLIT_LIMIT = 2.0**996  # a larger number times the splitter could overflow
 SCALE_DOWN = 2.0**-28
 SCALE_UP = 2.0**28
 WORD = 2.0**32
@@ -26,7 +25,7 @@ DoubleDoubles: TypeAlias = tuple[Doubles, Doubles]
 
 
 def from_int64(values: NDArray[np.int64]) -> DoubleDoubles:
-    """Integers int64[n], exactly, as (float64[n], float64[n]). Cost: O(n)."""
+    """Integers int64[n] as (float64[n], float64[n]), exactly. Cost: O(n)."""
     return _fast_two_sum((values >> 32).astype(np.float64) * WORD, (values & 0xFFFFFFFF).astype(np.float64))
 
 
@@ -52,7 +51,10 @@ def multiply(a: DoubleDoubles, b: DoubleDoubles) -> DoubleDoubles:
 
 
 def divide(a: DoubleDoubles, b: DoubleDoubles) -> DoubleDoubles:
-    """a / b for pairs of float64[n], to some 2^−100; where b is 0 what IEEE says of a's and b's hi. Cost: O(n)."""
+    """a / b for pairs of float64[n], with a relative error of about 2^−100. Cost: O(n).
+
+    Where b is 0, it is the IEEE quotient of the two hi.
+    """
     with np.errstate(all="ignore"):
         quotient = a[0] / b[0]
         once = subtract(a, multiply(b, (quotient, np.zeros_like(quotient))))
@@ -64,7 +66,7 @@ def divide(a: DoubleDoubles, b: DoubleDoubles) -> DoubleDoubles:
 
 
 def sqrt(a: DoubleDoubles) -> DoubleDoubles:
-    """The square root of pairs of float64[n], none negative: one step of Newton from the double's. Cost: O(n)."""
+    """The square root of pairs of float64[n], none negative: the root of hi and one Newton step. Cost: O(n)."""
     with np.errstate(all="ignore"):
         root = np.sqrt(a[0])
         rest = subtract(a, _two_product(root, root))
@@ -100,6 +102,6 @@ def _two_product(a: Doubles, b: Doubles) -> DoubleDoubles:
 
 
 def _finished(leading: Doubles, hi: Doubles, lo: Doubles) -> DoubleDoubles:
-    """The result, or only its leading part where that, or the rounded result, is not finite."""
+    """The result (hi, lo); where ``leading`` or hi is not finite, that number and 0."""
     hi = np.where(np.isfinite(leading), hi, leading)
     return hi, np.where(np.isfinite(hi), lo, 0.0)

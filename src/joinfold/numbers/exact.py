@@ -1,7 +1,7 @@
-"""Exact numbers, an array of them at once: fractions of integers of any size.
+"""Arrays of exact numbers: fractions of integers of any size.
 
-A fraction over 0 is a number that is missing, and so is all that is computed from it; a division by 0 gives one.
-Numerators stay int64 until arithmetic needs more.
+A fraction with denominator 0 is a missing number; division by 0 gives one. A result is missing if an operand is.
+Numerators are int64 until arithmetic needs more.
 """
 
 import math
@@ -19,7 +19,7 @@ _ROOT_BITS = 128
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExactNumbers:
-    """Fractions; a denominator that is an int is that of all of them."""
+    """Fractions; if ``denominator`` is an int, all of them have it."""
 
     numerator: Integers
     denominator: Integers | int = 1
@@ -49,7 +49,7 @@ class ExactNumbers:
         return ExactNumbers(numerator, denominator)
 
     def sqrt(self) -> "ExactNumbers":
-        """The square roots of numbers none of which is negative, to 128 bits."""
+        """The square roots, with 128 bits; no number may be negative."""
         return _of_pairs([_root(abs(numerator), abs(denominator)) for numerator, denominator in self.fractions()])
 
     def is_zero(self) -> Flags:
@@ -67,25 +67,25 @@ class ExactNumbers:
         return np.asarray(self.numerator == other.numerator, np.bool_)
 
     def replaced(self, where: Flags, value: int) -> "ExactNumbers":
-        """The numbers with another in some places, also where they are missing."""
+        """The numbers, with ``value`` where the flag is set, even for missing numbers."""
         pairs = zip(self.fractions(), where.tolist(), strict=True)
         return _of_pairs([(value, 1) if is_replaced else fraction for fraction, is_replaced in pairs])
 
     def not_below_zero(self, size: "ExactNumbers") -> "ExactNumbers":
-        """A difference that cannot be negative: nothing was rounded, so it is not."""
+        """The numbers themselves: exact arithmetic cannot make them negative by rounding."""
         return self
 
     def within(self, low: int, high: int) -> "ExactNumbers":
-        """Numbers that cannot lie outside these bounds: nothing was rounded, so they do not."""
+        """The numbers themselves: exact arithmetic cannot move them out of their bounds by rounding."""
         return self
 
     @property
     def missing(self) -> Flags | None:
-        """Where there is no number; None if there is one everywhere."""
+        """Which numbers are missing; None if none is."""
         return None if isinstance(self.denominator, int) else np.asarray(self.denominator == 0, np.bool_)
 
     def doubles(self) -> NDArray[np.float64]:
-        """The nearest doubles, ±∞ beyond the largest; 0 where there is no number."""
+        """The nearest doubles, ±∞ beyond the largest double; 0 for missing numbers."""
         if _is_one(self.denominator) and self.numerator.dtype != object:
             return self.numerator.astype(np.float64)
         denominator = np.asarray(self.denominator)
@@ -97,8 +97,8 @@ class ExactNumbers:
 
     def fractions(self) -> list[tuple[int, int]]:
         """Numerators and denominators as Python integers."""
-        own = self.denominator
-        denominators = [own] * len(self) if isinstance(own, int) else own.tolist()
+        shared = self.denominator
+        denominators = [shared] * len(self) if isinstance(shared, int) else shared.tolist()
         return list(zip(self.numerator.tolist(), denominators, strict=True))
 
     def _like(self, other: "ExactNumbers | int") -> "ExactNumbers":
@@ -135,7 +135,7 @@ def _quotient(numerator: int, denominator: int) -> float:
 
 
 def _root(numerator: int, denominator: int) -> tuple[int, int]:
-    """√(n/d) = √(n·d·4^k) / (d·2^k), with k such that the root of the integer has enough digits."""
+    """√(n/d) = √(n·d·4^k) / (d·2^k), with k large enough for an integer root of 128 bits."""
     if not denominator:
         return 0, 0
     shift = max(0, _ROOT_BITS - (numerator * denominator).bit_length() // 2)

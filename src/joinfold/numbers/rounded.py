@@ -1,4 +1,4 @@
-"""Numbers of 106 bits, an array of them at once, with operators: what sums of doubles are finished with."""
+"""Arrays of numbers with 106 bits and operators, for the finishers of sums of doubles."""
 
 from dataclasses import dataclass
 
@@ -10,12 +10,13 @@ from joinfold.numbers import double_double as dd
 Doubles = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-ROUNDING = 2.0**-76  # of sums in double-double; a deviation of 1e-6 of the mean is 2^-40 of the squares
+ROUNDING = 2.0**-76
+"""The relative rounding error of sums that is tolerated. A deviation of 1e-6 of the mean is 2^-40 of the squares."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoundedNumbers:
-    """Double-doubles; a division by 0 gives a number that is missing, and so is all that is computed from it."""
+    """Double-doubles; division by 0 gives a missing number, and a result is missing if an operand is."""
 
     high: Doubles
     low: Doubles
@@ -48,7 +49,7 @@ class RoundedNumbers:
         return RoundedNumbers(*dd.divide(self._pair, other._pair), missing)
 
     def sqrt(self) -> "RoundedNumbers":
-        """The square roots of numbers none of which is negative."""
+        """The square roots; no number may be negative."""
         return RoundedNumbers(*dd.sqrt(self._pair), self.missing)
 
     def is_zero(self) -> Flags:
@@ -56,21 +57,21 @@ class RoundedNumbers:
         return np.equal(self.high, 0.0)
 
     def replaced(self, where: Flags, value: int) -> "RoundedNumbers":
-        """The numbers with another in some places, also where they are missing."""
+        """The numbers, with ``value`` where the flag is set, even for missing numbers."""
         missing = None if self.missing is None else self.missing & ~where
         return RoundedNumbers(np.where(where, float(value), self.high), np.where(where, 0.0, self.low), missing)
 
     def not_below_zero(self, size: "RoundedNumbers") -> "RoundedNumbers":
-        """A difference that cannot be negative: 0 where it is no more than rounding leaves of numbers of a size.
+        """The numbers, with 0 for those not larger than the rounding error of numbers as large as ``size``.
 
-        Where the numbers overflow it is ∞.
+        They are differences that cannot be negative by their meaning. Where ``size`` has overflowed, they are ∞.
         """
         positive = self.high > ROUNDING * size.high
         otherwise = np.where(np.isfinite(size.high), 0.0, np.inf)
         return RoundedNumbers(np.where(positive, self.high, otherwise), np.where(positive, self.low, 0.0), self.missing)
 
     def within(self, low: int, high: int) -> "RoundedNumbers":
-        """Numbers that only rounding can bring outside these bounds."""
+        """The numbers, clipped to bounds that they can leave only by rounding."""
         inside = (self.high + self.low >= low) & (self.high + self.low <= high) | np.isnan(self.high)
         return RoundedNumbers(
             np.where(inside, self.high, np.clip(self.high, low, high)), np.where(inside, self.low, 0.0), self.missing

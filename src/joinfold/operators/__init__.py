@@ -1,1 +1,1 @@
-"""The engine that moves answers from instant to instant: arrays in, arrays out, no Spark here."""
+"""The engine without Spark: PACK, the stages with state, and MERGE, as functions and classes over arrays."""

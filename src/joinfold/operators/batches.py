@@ -1,4 +1,4 @@
-"""Record batches put together, and in the order of their cells."""
+"""Record batches: joined into one, and sorted by cell."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TypeVar
@@ -9,17 +9,17 @@ import pyarrow as pa
 from joinfold.operators.entries import Integers
 from joinfold.physical.column_names import CELL
 
-MOST_BYTES = 2**30  # of a batch: a column of texts has no more than 2 GiB
+MOST_BYTES = 2**30  # per batch; Arrow allows a column of texts at most 2 GiB
 Kind = TypeVar("Kind", bound=Hashable)
 
 
 def together(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """The rows of all parts; a column of NULLs goes with any type."""
+    """The rows of all parts as one batch. A column of Arrow's null type fits a column of any type."""
     tables = [pa.Table.from_batches([part]) for part in parts]
     table = pa.concat_tables(tables, promote_options="default").combine_chunks()
     if not table.num_rows:
         return pa.RecordBatch.from_pylist([], schema=table.schema)
-    (whole,) = table.to_batches()  # they would be several if a column of texts had more than 2 GiB
+    (whole,) = table.to_batches()  # more than one only if a column of texts had more than 2 GiB
     return whole
 
 
@@ -29,18 +29,18 @@ def cells_of(batch: pa.RecordBatch) -> Integers:
 
 
 def by_cell(batches: Iterable[tuple[Kind, pa.RecordBatch]]) -> list[tuple[Kind, pa.RecordBatch]]:
-    """What is stored of each kind in one batch in the order of its cells, or a few where they are very large."""
+    """All batches of each kind as one batch, sorted by cell; as several where they have more than ``MOST_BYTES``."""
     parts: dict[tuple[Kind, int], list[pa.RecordBatch]] = {}
     size_bytes: dict[Kind, int] = {}
     for kind, batch in batches:
         size_bytes[kind] = size_bytes.get(kind, 0) + batch.nbytes
         parts.setdefault((kind, size_bytes[kind] // MOST_BYTES), []).append(batch)
-    return [(kind, in_cell_order(own)) for (kind, _), own in parts.items()]
+    return [(kind, in_cell_order(batches_of_kind)) for (kind, _), batches_of_kind in parts.items()]
 
 
 def in_cell_order(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """Entries of one input as one batch in the order of their cells; sorted only where they do not come so."""
+    """Entries of one input as one batch, sorted by cell. It sorts only if they are not in order already."""
     occupied = [batch for batch in batches if batch.num_rows]
-    batch = together(sorted(occupied, key=lambda own: own.column(CELL)[0].as_py()) or batches)
+    batch = together(sorted(occupied, key=lambda part: part.column(CELL)[0].as_py()) or batches)
     cells = cells_of(batch)
     return batch if (cells[1:] >= cells[:-1]).all() else batch.take(pa.array(np.argsort(cells, kind="stable")))

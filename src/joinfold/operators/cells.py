@@ -1,4 +1,4 @@
-"""The entries of an input by cell, and which cells come and go when a window moves."""
+"""The entries of an input by cell, and the cells that enter and leave when a window moves."""
 
 from collections.abc import Sequence
 
@@ -9,17 +9,17 @@ from joinfold.operators.runs import Runs
 
 
 def cells_gone(before: tuple[int, int], now: tuple[int, int]) -> tuple[int, int]:
-    """The cells that a window no longer holds; all of them where it goes back."""
+    """The cells that a window has lost since ``before``; all of them where it moved back (``MOD k``)."""
     return (before[0], min(now[0], before[1])) if now[0] >= before[0] else before
 
 
 def cells_new(before: tuple[int, int], now: tuple[int, int]) -> tuple[int, int]:
-    """The cells that a window holds and did not hold before."""
+    """The cells that a window has gained since ``before``; all of its cells where it moved back."""
     return (max(now[0], before[1]), now[1]) if now[0] >= before[0] else now
 
 
 class Cells(Runs[Entries]):
-    """The entries of an input in the order of their cells, whether these hold one or very many."""
+    """The entries of an input, sorted by cell. A cell may hold one entry or very many."""
 
     many = 8
 
@@ -28,15 +28,15 @@ class Cells(Runs[Entries]):
 
     @property
     def occupied(self) -> Integers:
-        """The cells that have entries, in order."""
-        each = [run.numbers[run.start :] for run in self.runs]
-        firsts = [own[np.flatnonzero(np.concatenate([[True], own[1:] != own[:-1]]))] for own in each]
+        """The cells that have entries, ascending."""
+        cells = [run.numbers[run.start :] for run in self.runs]
+        firsts = [run[np.flatnonzero(np.concatenate([[True], run[1:] != run[:-1]]))] for run in cells]
         return np.unique(np.concatenate([np.empty(0, np.int64), *firsts]))
 
     def numbers_of(self, rows: Entries) -> Integers:
-        """The cells of entries."""
+        """The cell of each entry."""
         return rows.cells
 
     def together(self, parts: Sequence[Entries]) -> Entries:
-        """Entries one after another."""
+        """The entries of all parts, one part after another."""
         return joined(parts)

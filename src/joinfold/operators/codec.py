@@ -1,8 +1,9 @@
-"""Blobs: what travels between the stages and lies in the state store, as versioned Arrow IPC.
+"""Blobs: what stages send to each other and keep in the state store, as versioned Arrow IPC.
 
 A blob is a magic word, a version, a checksum and one Arrow record batch with metadata. Integer columns are written as
-distances from their smallest value in the narrowest type that holds them, and read back as int64: counts and cells cost
-a byte. A column of one value costs nothing: it is written as NULLs beside that value.
+distances from their smallest value, in the narrowest type that holds them, and read back as int64: so counts and cells
+mostly take a byte. A column that has one value throughout takes no space: it is written as NULLs, and the value stands
+in the metadata.
 """
 
 import json
@@ -21,7 +22,7 @@ _NARROW = (np.uint8, np.uint16, np.uint32)
 
 
 def encode(batch: pa.RecordBatch, facts: dict[str, Any] | None = None) -> bytes:
-    """The blob of a record batch; ``facts`` are small values beside it."""
+    """The blob of a record batch; ``facts`` are small values that travel with it, as JSON."""
     bases: dict[str, int] = {}
     columns = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
@@ -40,18 +41,19 @@ def encode(batch: pa.RecordBatch, facts: dict[str, Any] | None = None) -> bytes:
 
 
 def decode(blob: bytes) -> tuple[pa.RecordBatch, dict[str, Any]]:
-    """The record batch and the facts of a blob; what is not one, is damaged or of another version is refused."""
+    """The record batch and the facts of a blob. Bytes that are no blob, damaged, or of another version are refused."""
     if blob[:4] != MAGIC or len(blob) < HEADER:
         raise EvaluationError(
-            "the state holds something that is not a joinfold blob", "it is damaged or not joinfold's."
+            "the state holds something that is not a joinfold blob",
+            "the checkpoint is damaged, or something else wrote to it; use another checkpoint directory.",
         )
     version = int.from_bytes(blob[4:8], "little")
     if version != VERSION:
-        hint = f"this joinfold reads version {VERSION}; run the query with the joinfold that wrote the checkpoint."
+        hint = f"this joinfold reads version {VERSION}; run the query with the release that wrote the checkpoint."
         raise EvaluationError(f"a blob of version {version} was found", hint)
     body = pa.py_buffer(blob)[HEADER:]
     if zlib.crc32(body) != int.from_bytes(blob[8:HEADER], "little"):
-        raise EvaluationError("a blob is cut short or damaged", "the checkpoint cannot be used.")
+        raise EvaluationError("a blob is cut short or damaged", "use another checkpoint directory.")
     batch = pa.ipc.open_stream(body).read_next_batch()
     facts, bases = (json.loads(batch.schema.metadata[name]) for name in (b"facts", b"bases"))
     columns = [
@@ -62,7 +64,7 @@ def decode(blob: bytes) -> tuple[pa.RecordBatch, dict[str, Any]]:
 
 
 def _narrowed(column: pa.Array) -> tuple[int, pa.Array] | None:
-    """The smallest value and the distances from it; None for columns that are not whole int64."""
+    """The smallest value and the distances from it; None unless the column is int64 without NULLs and spans < 2^32."""
     if column.type != pa.int64() or not len(column) or column.null_count:
         return None
     values = column.to_numpy()

@@ -1,13 +1,13 @@
-"""Stored entries made fewer: those that enter and leave together become one.
+"""Compaction of stored entries: entries that enter and leave together become one.
 
-Entries of one cell, key and group come from as many micro-batches as the cell is long. And a landmark never lets go:
-once they have entered, its cells are all alike.
+A cell that spans several micro-batches gets entries of the same key and group from each of them. They become one entry.
+A landmark window never lets go of a row, so it does not matter which cell an entry came from once it has entered:
 
-    cells of [UNBOUNDED]     0   1   2   3 | 4   5         | is where the window ends now
+    cells of [UNBOUNDED]     0   1   2   3 | 4   5         | the end of the window now
     entries of a key         ▪▪  ▪   ▪   ▪ | ▪▪  ▪
-    made fewer                           ▪ | ▪   ▪         under the last cell that has entered
+    after compaction                     ▪ | ▪   ▪         those that have entered get the last of their cells
 
-Of a view only the last row of a group counts.
+Of a view only the last row of each group counts.
 """
 
 import numpy as np
@@ -23,7 +23,8 @@ from joinfold.physical.payload import InputSpec
 def latest(spec: InputSpec, entries: pa.RecordBatch, keep_gone: bool) -> pa.RecordBatch:
     """The last row of each group of a view, whose rows are in order; ``keep_gone``: also of groups that are gone.
 
-    Groups that are gone may be dropped only where all rows are here: an earlier row elsewhere would come back to life.
+    A row with the count 0 says that its group is gone. It may be dropped only if ``entries`` has all rows of the view:
+    otherwise an earlier row of the group, in another chunk, would count again.
     """
     codes = [code for name in spec.identity for code in identity_codes(entries.column(name))]
     newest_first = np.arange(entries.num_rows)[::-1]
@@ -34,7 +35,10 @@ def latest(spec: InputSpec, entries: pa.RecordBatch, keep_gone: bool) -> pa.Reco
 
 
 def added_up(spec: InputSpec, entries: pa.RecordBatch, alike_before: int) -> pa.RecordBatch:
-    """The sums and extremes of entries that are equal in all else; cells before ``alike_before`` count as one."""
+    """Entries that are equal in cell, key, group and carried columns become one, with their sums and extremes.
+
+    Cells before ``alike_before`` count as one cell.
+    """
     cells = np.asarray(entries.column(CELL).to_numpy(), np.int64)
     alike = cells < alike_before
     if alike.any():

@@ -7,10 +7,12 @@ import pyarrow as pa
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """Rows of totals or combinations, each with the number of the answer that it belongs to.
+    """Rows of totals or combinations. Their column INSTANT has the number of the answer that each belongs to.
 
-    Numbers are instants, unless ``placed`` has other columns for each of them. For CHANGES, ``before`` is the number of
-    the groups as they were before the first answer. ``boundaries`` are those of streams whose rows are numbered.
+    ``numbers`` are all answers of this micro-batch. A number is an instant, unless ``placed`` has, for each number, the
+    columns that replace the instant. For CHANGES, ``before`` is the number under which the groups stand as they were
+    before the first answer. ``boundaries`` has the new row boundaries of each numbered stream, by the number of the
+    stream.
     """
 
     rows: pa.RecordBatch | None

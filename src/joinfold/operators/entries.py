@@ -1,7 +1,7 @@
 """Entries and payloads as FOLD holds them: keys, groups and carried values as ids, extremes as codes.
 
-A payload is what is known of some rows besides what tells them apart: whole arrays with a row for each. Entries, the
-sides of combinations, what combinations come to, and the members of windows all have one.
+A payload is what is summed of some rows, as arrays with one row for each of them: the sums and extremes, without keys
+and groups. Entries, the sides of combinations, pair values and the members of windows all have one.
 """
 
 from collections.abc import Sequence
@@ -21,11 +21,13 @@ Rows = Integers | Flags | slice
 
 
 class Payload(NamedTuple):
-    """int64[n, integers], double-doubles float64[n, 2·reals] (high, low, high, low, …), codes and whether there is one.
+    """The sums and extremes of entries or combinations: arrays with a row for each of them.
 
-    Behind the integers that a plan asks for there is one more for each real, which counts the rows in which it is not
-    zero. ``drift`` float64[n, 2·reals] has the weight and the turnover of each real, by which rounding is watched. It
-    is None for single entries: there both are the absolute value. Codes int64[n, extremes] order extremes' values.
+    ``ints`` int64[n, integers] has, after the integers of the plan, one more for each real; it counts the rows in which
+    the real is not zero. ``reals`` float64[n, 2·reals] are double-doubles (high, low, high, low, …). ``drift``
+    float64[n, 2·reals] has the weight and the turnover of each real, from which its rounding error is bounded. It is
+    None for single entries: there both are the absolute value. ``codes`` int64[n, extremes] have the order of the
+    values that they stand for; ``has`` is false where there is no value.
     """
 
     ints: Integers
@@ -36,7 +38,7 @@ class Payload(NamedTuple):
 
     @staticmethod
     def zeros(rows: int, integers: int, reals: int, extremes: int, with_drift: bool = False) -> "Payload":
-        """Of nothing."""
+        """Payloads of zeros, as no rows have."""
         return Payload(
             np.zeros((rows, integers), np.int64),
             np.zeros((rows, 2 * reals)),
@@ -51,7 +53,7 @@ class Payload(NamedTuple):
         return sum(column.nbytes for column in self if column is not None)
 
     def take(self, rows: Rows) -> "Payload":
-        """Some of the rows."""
+        """The payloads of some rows."""
         if isinstance(rows, slice):
             drift = None if self.drift is None else self.drift[rows]
             return Payload(self.ints[rows], self.reals[rows], drift, self.codes[rows], self.has[rows])
@@ -64,18 +66,21 @@ class Payload(NamedTuple):
         )
 
     def sizes(self) -> Doubles:
-        """The drift, also of rows that are added once."""
+        """Weight and turnover of each real. Without ``drift`` both are the absolute value."""
         return np.repeat(np.abs(self.reals[:, 0::2]), 2, axis=1) if self.drift is None else self.drift
 
 
 def joined_payloads(many: Sequence[Payload]) -> Payload:
-    """Payloads one after another; all or none of them have their drift."""
+    """The payloads of all parts, one part after another. Either all of them have ``drift`` or none."""
     columns = zip(*many, strict=True)
-    return Payload(*(None if own[0] is None else np.concatenate(own) for own in columns))  # type: ignore[arg-type]
+    return Payload(*(None if parts[0] is None else np.concatenate(parts) for parts in columns))  # type: ignore[arg-type]
 
 
 def rows_of(array: NDArray[Any], rows: Rows) -> NDArray[Any]:
-    """Rows of [n, columns]. NumPy takes whole rows ten times as fast as it indexes them, but no faster if empty."""
+    """Some rows of an array [n, columns].
+
+    NumPy's ``take`` and ``compress`` copy rows ten times as fast as indexing does, except where there are no columns.
+    """
     if isinstance(rows, slice):
         return array[rows]
     if not array.shape[1]:
@@ -87,8 +92,9 @@ def rows_of(array: NDArray[Any], rows: Rows) -> NDArray[Any]:
 class Entries:
     """Entries of an input.
 
-    ``key`` is the id of all keys together, ``parts`` int32[n, keys] those of each key within its class; ``carried`` is
-    the id of the carried values.
+    ``key`` is one id for all keys together, ``parts`` int32[n, keys] has an id for each key within its key class. A
+    vocabulary fills one of the two: with ``by_class`` it fills ``parts``, and ``key`` is 0. ``carried`` is one id for
+    the carried values.
     """
 
     cells: Integers
@@ -114,7 +120,7 @@ class Entries:
 
 
 def joined(many: Sequence[Entries]) -> Entries:
-    """Entries of one input, one after another."""
+    """Entries of one input, one part after another."""
     return Entries(
         np.concatenate([entries.cells for entries in many]),
         np.concatenate([entries.key for entries in many]),
@@ -126,7 +132,7 @@ def joined(many: Sequence[Entries]) -> Entries:
 
 
 def constant_entries(body: Body) -> Entries:
-    """The one row of the input that a query over one stream is joined with."""
+    """The constant row that a query over one stream is joined with."""
     spec = body.inputs[-1]
     assert not spec.reals and not spec.keys
     nothing: Ids = np.zeros(1, np.int32)

@@ -1,7 +1,7 @@
-"""Rows of values as dense ids, and back: keys and groups become int32, whatever their types.
+"""Dense int32 ids for rows of values, and the values of ids: keys and groups become int32, whatever their types.
 
-Each column has its own ids, 0 for NULL; columns are combined pair by pair. A table never forgets, so a bucket's tables
-are made anew when its live entries have become few against them.
+Each column has its own ids, with 0 for NULL. Ids of columns are combined pair by pair into one id for the row. A table
+never forgets a value, so a bucket rebuilds its tables when they have many more ids than it has live entries.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ Ids = NDArray[np.int32]
 
 
 class ColumnIds:
-    """The ids of one column's values: by their bits where these are 64 or fewer, by a dict elsewhere."""
+    """The ids of one column's values: found by their bits where a value has at most 64 bits, else in a dict."""
 
     def __init__(self, type_: pa.DataType) -> None:
         self.type = type_
@@ -28,7 +28,7 @@ class ColumnIds:
         return len(self.bits) + len(self.values)
 
     def intern(self, column: pa.Array) -> Ids:
-        """The id of each value; NULL is 0."""
+        """The id of each value; new values get new ids. NULL has the id 0."""
         codes = floats(column).view(np.int64) if pa.types.is_floating(self.type) else integers(column)
         if codes is None:
             return self._intern_objects(column)
@@ -61,20 +61,20 @@ class ColumnIds:
         distinct = column.to_pylist() if encoded is None else encoded.dictionary.to_pylist()
         named = names(column).to_pylist() if nested else distinct
         ids = np.zeros(len(distinct) + 1, np.int32)
-        for place, (value, name) in enumerate(zip(distinct, named, strict=True)):
+        for at, (value, name) in enumerate(zip(distinct, named, strict=True)):
             if value is None:
                 continue
             if name not in self.known:
                 self.values.append(value)
                 self.known[name] = len(self.values)
-            ids[place] = self.known[name]
+            ids[at] = self.known[name]
         if encoded is None:
             return ids[:-1]
         return np.asarray(ids[encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)])
 
 
 class RowIds:
-    """The ids of rows of several columns; of no column there is one row, 0."""
+    """The ids of rows of several columns. Without columns every row has the id 0."""
 
     def __init__(self) -> None:
         self.columns: list[ColumnIds] = []
@@ -85,13 +85,13 @@ class RowIds:
 
     @property
     def count(self) -> int:
-        """How many ids there are; a single column has one for NULL from its first value on."""
+        """How many ids there are. A single column has one for NULL, too; without columns it is 0."""
         if self.pairs:
             return len(self.pairs[-1])
         return len(self.columns[0]) + 1 if self.columns else 0
 
     def intern(self, columns: list[pa.Array], rows: int) -> Ids:
-        """The id of each row."""
+        """The id of each row; new rows get new ids."""
         if not self.columns:
             self.columns = [ColumnIds(column.type) for column in columns]
             self.pairs = [IdTable() for _ in columns[1:]]
@@ -103,12 +103,12 @@ class RowIds:
         return ids
 
     def take(self, ids: Ids) -> list[pa.Array]:
-        """The columns of the rows of these ids."""
+        """The columns of the rows that have these ids."""
         found: list[pa.Array] = []
         for table, column in zip(reversed(self.pairs), reversed(self.columns[1:]), strict=True):
-            before, own = table.pairs()
-            found.append(column.take(own[ids]))
-            ids = before[ids]
+            earlier, last = table.pairs()
+            found.append(column.take(last[ids]))
+            ids = earlier[ids]
         if self.columns:
             found.append(self.columns[0].take(ids))
         return found[::-1]

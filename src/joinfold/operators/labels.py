@@ -1,9 +1,9 @@
-"""Order-preserving int64 codes for the values of an extreme, also where values are as long as they like.
+"""int64 codes in the order of the values that they stand for, also for values of any length such as texts.
 
-Numbers and times are their own codes. Other values get labels with gaps between them, and new values are spread over
-the gap that they fall into. Values that keep falling into one gap use it up after some forty batches; then all values
-have to be labelled anew, and with them whatever holds a label. A value that is ordered by another is a pair of codes,
-and pairs get labels too.
+Numbers and times are their own codes. Other values get *order labels* with gaps between them. New values that fall into
+one gap are spread evenly over it. A gap is used up after about forty batches that all fall into it; then all values
+need new labels, and everything that holds a label is rebuilt. A value that is ordered by another one (MAX_BY) is a pair
+of codes, and pairs get order labels too.
 """
 
 import bisect
@@ -21,14 +21,14 @@ LIMIT = 2**62
 
 
 class GapUsedUp(Exception):  # noqa: N818 - a signal to label all values anew, not an error
-    """There is no label left between two neighbours."""
+    """No label is left between two neighbours."""
 
 
 Item = TypeVar("Item", bound=Any)
 
 
 class Labels(Generic[Item]):
-    """Labels in the order of the things that have them."""
+    """Order labels for items that can be compared."""
 
     def __init__(self) -> None:
         self.sorted: list[Item] = []
@@ -39,19 +39,19 @@ class Labels(Generic[Item]):
         return len(self.sorted)
 
     def of(self, items: list[Item]) -> list[int]:
-        """The labels of things, each of which gets one if it has none."""
+        """The labels of items. An item without a label gets one."""
         self._label(sorted(item for item in items if item not in self.label_of))
         return [self.label_of[item] for item in items]
 
     def _label(self, new: list[Item]) -> None:
-        """Gives labels to new things, which are in order: those that fall into one gap are spread over it."""
+        """Labels new items, which are sorted: those that fall into one gap are spread over it."""
         labels: list[int] = []
         while len(labels) < len(new):
             first = len(labels)
-            place = bisect.bisect_left(self.sorted, new[first])
-            end = bisect.bisect_left(new, self.sorted[place], first) if place < len(self.sorted) else len(new)
-            low = self.label_of[self.sorted[place - 1]] if place else None
-            high = self.label_of[self.sorted[place]] if place < len(self.sorted) else None
+            at = bisect.bisect_left(self.sorted, new[first])
+            end = bisect.bisect_left(new, self.sorted[at], first) if at < len(self.sorted) else len(new)
+            low = self.label_of[self.sorted[at - 1]] if at else None
+            high = self.label_of[self.sorted[at]] if at < len(self.sorted) else None
             labels += _spread(low, high, end - first)
         self.label_of.update(zip(new, labels, strict=True))
         self.item_of.update(zip(labels, new, strict=True))
@@ -60,7 +60,7 @@ class Labels(Generic[Item]):
 
 
 class OrderLabels:
-    """The codes of one extreme; `complement` turns the order round, so that the smallest has the largest code."""
+    """The codes of one extreme. ``complement`` reverses the order: the smallest value gets the largest code."""
 
     def __init__(self, type_: pa.DataType, complement: bool) -> None:
         self.type = type_
@@ -71,7 +71,7 @@ class OrderLabels:
         return len(self.labels)
 
     def codes(self, column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The code of each value, and whether it is there."""
+        """The code of each value, and whether it is not NULL."""
         there = present(column)
         has = np.ones(len(column), np.bool_) if there is None else there
         codes = order_codes(column)
@@ -80,7 +80,7 @@ class OrderLabels:
         return (~codes if self.complement else codes), has
 
     def values(self, codes: NDArray[np.int64], has: NDArray[np.bool_]) -> pa.Array:
-        """The values of codes, NULL where there is none."""
+        """The values of codes, NULL where ``has`` is false."""
         codes = ~codes if self.complement else codes
         if order_codes(pa.array([], self.type)) is not None:
             return from_order_codes(codes, self.type, has)
@@ -98,7 +98,7 @@ class OrderLabels:
 
 
 class PairLabels:
-    """The codes of values that are ordered by others: labels of pairs of codes, with NULL in its place between them."""
+    """The codes of values that are ordered by other values: order labels of (code of the other, NULL flag, code)."""
 
     def __init__(self, type_: pa.DataType, complement: bool) -> None:
         self.type = type_
@@ -110,7 +110,7 @@ class PairLabels:
         return max(len(self.labels), len(self.by), len(self.value))
 
     def codes(self, column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The code of each pair, and whether it is there."""
+        """The code of each pair, and whether the pair is not NULL."""
         there = present(column)
         has = np.ones(len(column), np.bool_) if there is None else there
         by, value = column.field(0).filter(pa.array(has)), column.field(1).filter(pa.array(has))
@@ -123,7 +123,7 @@ class PairLabels:
         return (~codes if self.complement else codes), has
 
     def values(self, codes: NDArray[np.int64], has: NDArray[np.bool_]) -> pa.Array:
-        """The pairs of codes, NULL where there is none."""
+        """The pairs of codes, NULL where ``has`` is false."""
         codes = ~codes if self.complement else codes
         known = zip(codes.tolist(), has.tolist(), strict=True)
         return self._pairs([self.labels.item_of[code] if there else (0, 0, 0) for code, there in known], has)
@@ -140,7 +140,7 @@ class PairLabels:
 
 
 def _spread(low: int | None, high: int | None, count: int) -> list[int]:
-    """That many labels between two others, or beyond one where there is no other."""
+    """``count`` labels between two others, or beyond one where there is no other."""
     if low is None and high is None:
         low = -(count // 2) * min(STRIDE, LIMIT // count) - 1
         high = low + (count + 1) * min(STRIDE, LIMIT // count)
@@ -151,4 +151,4 @@ def _spread(low: int | None, high: int | None, count: int) -> list[int]:
         high = low + (count + 1) * STRIDE
     if high - low <= count or low < -LIMIT or high > LIMIT:
         raise GapUsedUp
-    return [low + (high - low) * (place + 1) // (count + 1) for place in range(count)]
+    return [low + (high - low) * (at + 1) // (count + 1) for at in range(count)]

@@ -1,4 +1,4 @@
-"""The order of rows of one stream: by time, then by the values that the query reads, NULL first and NaN last."""
+"""The order of the rows of one stream: by time, then by the values that the query reads, NULL first and NaN last."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from joinfold.physical.column_names import CELL
 
 
 def in_order(rows: pa.RecordBatch | pa.Table, order: Sequence[str]) -> Integers:
-    """The rows in their order, as places; ``order`` are the columns that order rows of one time."""
+    """The indices that sort rows by time and then by the columns ``order``."""
     keys = {CELL: rows.column(CELL)}
     for name in order:
         column = rows.column(name)
@@ -24,13 +24,13 @@ def in_order(rows: pa.RecordBatch | pa.Table, order: Sequence[str]) -> Integers:
     return np.asarray(found.to_numpy(), np.int64)
 
 
-def ranks(rows: pa.RecordBatch, order: Sequence[str], places: Integers) -> Integers:
-    """Numbers that are equal for equal rows and grow in the order, from the places of the rows in it."""
+def ranks(rows: pa.RecordBatch, order: Sequence[str], indices: Integers) -> Integers:
+    """For each row a number that is equal for equal rows and grows in the order; ``indices`` sort the rows."""
     codes = [rows.column(CELL).to_numpy()]
     codes += [code for name in order for code in identity_codes(rows.column(name))]
-    stacked = np.stack(codes)[:, places]
-    differs = np.zeros(len(places), np.int64)
+    stacked = np.stack(codes)[:, indices]
+    differs = np.zeros(len(indices), np.int64)
     differs[1:] = (stacked[:, 1:] != stacked[:, :-1]).any(axis=0)
-    found = np.empty(len(places), np.int64)
-    found[places] = np.cumsum(differs)
+    found = np.empty(len(indices), np.int64)
+    found[indices] = np.cumsum(differs)
     return found

@@ -1,12 +1,12 @@
-"""Rows in the order of a number, such as the cell that they are in or the time at which they leave.
+"""Rows sorted by a number, such as their cell or the time at which they leave.
 
-What comes together is a *run*, which is put in order. So a range of numbers is a slice of each run, however many rows
-and different numbers it has. As soon as ``many`` runs of about one size have come they become one: so there are few
-runs, and a row is moved seldom.
+Rows that are added together are sorted and form a *run*. A range of numbers is then a slice of each run, however many
+rows and numbers it has. The last ``many`` runs become one when they are of about one length. So there are few runs,
+and a row is seldom moved.
 
     run              2 2 5 7            of a micro-batch
     run                  5   8 9        of the next one
-    from 5 to 8          5 7 + 5        rows of one number stay in the order in which they came
+    from 5 to 8          5 7 + 5        returned as 5 5 7: rows of one number stay in the order in which they came
 """
 
 from abc import ABC, abstractmethod
@@ -19,20 +19,20 @@ from joinfold.operators.entries import Integers
 
 
 class Columns(Protocol):
-    """Rows as columns that are taken from together."""
+    """Rows as several columns."""
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
 
     def take(self, rows: Integers | slice) -> Self:
-        """Some of them."""
+        """Some of the rows."""
 
 
 Kind = TypeVar("Kind", bound=Columns)
 
 
 class Run(Generic[Kind]):
-    """Rows in order; those before ``start`` are gone."""
+    """Sorted rows. Those before ``start`` have been dropped."""
 
     __slots__ = ("first", "last", "numbers", "rows", "start")
 
@@ -47,12 +47,12 @@ class Run(Generic[Kind]):
 
     @property
     def held(self) -> Kind:
-        """The rows that are there."""
+        """The rows that have not been dropped."""
         return self.rows.take(slice(self.start, None)) if self.start else self.rows
 
 
 class Runs(ABC, Generic[Kind]):
-    """All rows, in the order of their numbers and, of one number, in the order in which they came."""
+    """All rows, sorted by their numbers; rows of one number are in the order in which they came."""
 
     many: ClassVar[int]
 
@@ -61,11 +61,11 @@ class Runs(ABC, Generic[Kind]):
 
     @abstractmethod
     def numbers_of(self, rows: Kind) -> Integers:
-        """What rows are in the order of."""
+        """The number of each row, by which rows are sorted."""
 
     @abstractmethod
     def together(self, parts: Sequence[Kind]) -> Kind:
-        """Rows one after another."""
+        """The rows of all parts as one."""
 
     @property
     def held(self) -> int:
@@ -73,15 +73,15 @@ class Runs(ABC, Generic[Kind]):
         return sum(map(len, self.runs))
 
     def all(self) -> list[Kind]:
-        """All rows, in pieces."""
+        """All rows, run by run."""
         return [run.held for run in self.runs]
 
     def replace(self, pieces: Iterable[Kind]) -> None:
-        """Puts others in the places of all rows, with the same numbers."""
+        """Replaces the rows of all runs; the new rows have the same numbers."""
         self.runs = [Run(rows, self.numbers_of(rows)) for rows in pieces]
 
     def add(self, rows: Kind) -> None:
-        """Takes rows in. Cost: each is sorted once and then moved O(log n) times, to the base of ``many``."""
+        """Adds rows. Cost: each row is sorted once and then moved O(log n) times; the base of the log is ``many``."""
         if not len(rows):
             return
         self._append(rows)
@@ -92,7 +92,7 @@ class Runs(ABC, Generic[Kind]):
             last = self.runs[-self.many :]
 
     def between(self, first: int, end: int) -> Kind | None:
-        """The rows from first to end, exclusive, in order; None where there are none. Cost: O(rows + runs · log n)."""
+        """The rows with first ≤ number < end, sorted; None where there are none. Cost: O(rows + runs · log n)."""
         found = []
         for run in self.runs:
             if first <= run.last and run.first < end:
@@ -104,12 +104,12 @@ class Runs(ABC, Generic[Kind]):
         return self._in_order(self.together(found))
 
     def drop_before(self, first: int) -> None:
-        """Forgets the rows before this number."""
+        """Drops the rows with smaller numbers."""
         self.runs = [run for run in self.runs if run.last >= first]
         for number, run in enumerate(self.runs):
             if run.first < first:
                 run.start = max(run.start, int(run.numbers.searchsorted(first)))
-            if 2 * run.start > len(run.numbers):  # most of it is gone, and the rest need not hold its memory
+            if 2 * run.start > len(run.numbers):  # frees the memory of rows that were dropped
                 kept = np.arange(run.start, len(run.numbers))
                 self.runs[number] = Run(run.rows.take(kept), run.numbers[kept])
 

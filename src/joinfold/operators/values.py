@@ -1,6 +1,6 @@
-"""Arrow columns as int64 codes: for identity within a batch, for order, and as a hash that every process agrees on.
+"""Arrow columns as int64 codes: for identity within a batch, for order, and as a hash that is equal in every process.
 
-Floats are brought to one form first: −0.0 becomes 0.0 and every NaN the same NaN; so equal values have equal codes.
+Floats are normalized first: −0.0 becomes 0.0 and every NaN becomes the same NaN. So equal values have equal codes.
 """
 
 from typing import Any
@@ -15,11 +15,11 @@ from joinfold.kernels.grouping import largest, mix
 
 Codes = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-PAIR = ("by", "value")  # the fields of what is ordered by something else
+PAIR = ("by", "value")  # the fields of a value that is ordered by another one
 
 
 def integers(column: pa.Array) -> Codes | None:
-    """The column's values as int64 where that is what they are (NULL as 0); None for other types."""
+    """The values of an integer, boolean, date or time column as int64, NULL as 0; None for other types."""
     type_ = column.type
     if pa.types.is_timestamp(type_) or pa.types.is_date(type_) or pa.types.is_duration(type_):
         column = column.cast(pa.int32() if pa.types.is_date32(type_) else pa.int64())
@@ -33,7 +33,7 @@ def integers(column: pa.Array) -> Codes | None:
 
 
 def floats(column: pa.Array) -> NDArray[np.float64]:
-    """The column's values as float64 in one form each, NULL as 0.0."""
+    """The column's values as normalized float64, NULL as 0.0."""
     if column.null_count:
         column = column.fill_null(0)
     values: NDArray[np.float64] = np.asarray(column.to_numpy(zero_copy_only=False), np.float64) + 0.0
@@ -42,17 +42,17 @@ def floats(column: pa.Array) -> NDArray[np.float64]:
 
 
 def present(column: pa.Array) -> Flags | None:
-    """Where the column is not NULL; None if it is nowhere."""
+    """True where the column is not NULL; None if it has no NULL."""
     return column.is_valid().to_numpy(zero_copy_only=False) if column.null_count else None
 
 
 def flags_of(column: pa.Array) -> Flags:
-    """True where a condition is true; NULL is not."""
+    """True where a condition is true, false where it is false or NULL."""
     return column.fill_null(False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
 
 def identity_codes(column: pa.Array) -> list[Codes]:
-    """Code columns that are equal in two rows exactly when the values are; NULL equals NULL."""
+    """One or two columns of codes. Two rows have equal codes exactly if their values are equal; NULL equals NULL."""
     values = integers(column)
     if values is None and pa.types.is_floating(column.type):
         values = floats(column).view(np.int64)
@@ -65,12 +65,12 @@ def identity_codes(column: pa.Array) -> list[Codes]:
 
 
 def stable_hash(columns: list[pa.Array]) -> NDArray[np.uint64]:
-    """A hash of rows that does not depend on the batch, the process or the machine; NULLs have equal hashes."""
+    """A hash of rows that is the same in every batch and process and on every machine; NULLs have equal hashes."""
     return mix(np.stack([stable_codes(column) for column in columns]))
 
 
 def stable_codes(column: pa.Array) -> Codes:
-    """Codes that are equal for equal values, in every batch and process; for texts those of a hash."""
+    """Codes that are equal for equal values in every batch and process; texts are hashed."""
     values = integers(column)
     if values is not None:
         return values
@@ -86,32 +86,32 @@ def stable_codes(column: pa.Array) -> Codes:
 
 def names(column: pa.Array) -> pa.Array:
     """A text for each value of a nested column, the same for equal values."""
-    return pa.array([None if value is None else repr(_settled(value)) for value in column.to_pylist()], pa.string())
+    return pa.array([None if value is None else repr(_normalized(value)) for value in column.to_pylist()], pa.string())
 
 
-def _settled(value: Any) -> Any:
+def _normalized(value: Any) -> Any:
     match value:
         case float():
             return value + 0.0
         case list():
-            return [_settled(part) for part in value]
+            return [_normalized(part) for part in value]
         case dict():
-            return {name: _settled(part) for name, part in value.items()}
+            return {name: _normalized(part) for name, part in value.items()}
         case _:
             return value
 
 
 def in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch with its timestamps labelled UTC, whatever the session's time zone; their numbers are UTC anyway."""
-    for place, field in enumerate(batch.schema):
+    """The batch with UTC as the time zone of its timestamps. Their numbers are UTC in every time zone."""
+    for at, field in enumerate(batch.schema):
         if pa.types.is_timestamp(field.type) and field.type.tz not in (None, "UTC"):
             utc = pa.timestamp(field.type.unit, tz="UTC")
-            batch = batch.set_column(place, field.name, batch.column(place).cast(utc))
+            batch = batch.set_column(at, field.name, batch.column(at).cast(utc))
     return batch
 
 
 def order_codes(column: pa.Array) -> Codes | None:
-    """Codes of a fixed-width column in the order of its values, NaN last; None for types without such codes."""
+    """The codes of a fixed-width column in the order of its values, NaN last; None for types without such codes."""
     values = integers(column)
     if values is not None:
         return values
@@ -119,7 +119,7 @@ def order_codes(column: pa.Array) -> Codes | None:
 
 
 def from_order_codes(codes: Codes, type_: pa.DataType, there: Flags) -> pa.Array:
-    """The values of `order_codes`, NULL where they are not there."""
+    """The values of `order_codes`, NULL where ``there`` is false."""
     if pa.types.is_floating(type_):
         return pa.array(_flipped(codes).view(np.float64), mask=~there).cast(type_)
     column = pa.array(codes, pa.int64(), mask=~there)
@@ -129,7 +129,7 @@ def from_order_codes(codes: Codes, type_: pa.DataType, there: Flags) -> pa.Array
 
 
 def ranks(column: pa.Array) -> tuple[Codes, pa.Array]:
-    """Codes of any ordered column in the order of its values, and the values by code; NULL has the code 0."""
+    """The codes of any ordered column in the order of its values, and the values by code. NULL has the code 0."""
     encoded = column.dictionary_encode()
     order = pc.sort_indices(encoded.dictionary)
     rank = np.empty(len(order), np.int64)
@@ -139,11 +139,11 @@ def ranks(column: pa.Array) -> tuple[Codes, pa.Array]:
 
 
 def ordered_pairs(by: pa.Array, values: pa.Array) -> pa.Array:
-    """Values with what they are ordered by, as structs; NULL where there is nothing to order by."""
-    return pa.StructArray.from_arrays([_settled_floats(by), _settled_floats(values)], PAIR, mask=by.is_null())
+    """Values with what they are ordered by, as structs; NULL where ``by`` is NULL."""
+    return pa.StructArray.from_arrays([_normalized_floats(by), _normalized_floats(values)], PAIR, mask=by.is_null())
 
 
-def _settled_floats(column: pa.Array) -> pa.Array:
+def _normalized_floats(column: pa.Array) -> pa.Array:
     if not pa.types.is_floating(column.type):
         return column
     return pa.array(floats(column), mask=column.is_null().to_numpy(zero_copy_only=False)).cast(column.type)
@@ -166,7 +166,7 @@ def extreme_of(values: pa.Array, mask: Flags, is_largest: bool, entry_of_row: Co
 
 
 def _ranks_of_pairs(pairs: pa.Array, is_largest: bool) -> tuple[Codes, pa.Array]:
-    """The place of each pair in their order, and the pairs in that order."""
+    """The rank of each pair, and the pairs in the order of their ranks."""
     by, value = pairs.field(0), pairs.field(1)
     order = np.lexsort((_order_of(value), is_wanted(value, is_largest), _order_of(by)))
     rank = np.empty(len(order), np.int64)
@@ -175,7 +175,7 @@ def _ranks_of_pairs(pairs: pa.Array, is_largest: bool) -> tuple[Codes, pa.Array]
 
 
 def is_wanted(value: pa.Array, is_largest: bool) -> Flags:
-    """What decides between values before they do: NULL comes first where the largest is wanted, and else last."""
+    """The flag that orders values before their codes do: NULL comes first where the largest is wanted, else last."""
     return value.is_valid().to_numpy(zero_copy_only=False) == is_largest  # type: ignore[no-any-return]
 
 
@@ -185,5 +185,5 @@ def _order_of(column: pa.Array) -> Codes:
 
 
 def _flipped(bits: Codes) -> Codes:
-    """Bits of floats in the order of their values, and back: the magnitude of negative ones counts down."""
+    """Turns the bits of floats into codes in the order of their values, and back: negative floats count down."""
     return bits ^ ((bits >> 63) & np.int64(2**63 - 1))

@@ -1,6 +1,7 @@
-"""The ids and codes of a bucket: what stands for keys, groups, carried values and extremes, and back.
+"""The vocabulary of a bucket: ids for keys, groups and carried values, codes for extremes, and the values of both.
 
-Ids and labels are never given back: a bucket makes all of this anew now and then, from the entries that are left.
+An id or label is never used again for another value. So a bucket makes a new vocabulary now and then, from the entries
+that are left.
 """
 
 from collections.abc import Sequence, Sized
@@ -20,7 +21,7 @@ from joinfold.physical.stage import Body
 
 
 class ExtremeLabels:
-    """The codes of one extreme's values, whose largest is wanted."""
+    """The codes of one extreme's values. The largest code is the extreme, also for MIN."""
 
     def __init__(self, is_largest: bool) -> None:
         self.is_largest = is_largest
@@ -30,8 +31,8 @@ class ExtremeLabels:
         return 0 if self.labels is None else len(self.labels)
 
     def codes(self, column: pa.Array) -> tuple[Integers, Flags]:
-        """Values as codes, and where there is one."""
-        if pa.types.is_null(column.type):  # a view that has none yet
+        """The code of each value, and where there is a value."""
+        if pa.types.is_null(column.type):  # a column of a view that has no value yet
             return np.zeros(len(column), np.int64), np.zeros(len(column), np.bool_)
         if self.labels is None:
             kind = PairLabels if pa.types.is_struct(column.type) else OrderLabels
@@ -39,12 +40,12 @@ class ExtremeLabels:
         return self.labels.codes(column)
 
     def values(self, codes: Integers, has: Flags) -> pa.Array:
-        """Codes as values; before the first value there are only NULLs."""
+        """The values of codes; NULLs before the first value."""
         return pa.nulls(len(codes)) if self.labels is None else self.labels.values(codes, has)
 
 
 class Vocabulary:
-    """Ids and codes for the entries of all inputs; ``by_class``: keys also one by one."""
+    """Ids and codes for the entries of all inputs; ``by_class``: an id for each key instead of one for all keys."""
 
     def __init__(self, body: Body, by_class: bool) -> None:
         self.body = body
@@ -58,7 +59,7 @@ class Vocabulary:
 
     @property
     def given(self) -> int:
-        """How many ids or labels the largest table has given."""
+        """How many ids or labels the largest table has."""
         tables: tuple[Sized, ...] = (
             self.keys,
             *self.classes.values(),
@@ -70,12 +71,12 @@ class Vocabulary:
         return max(map(len, tables))
 
     def entries_of(self, ordinal: int, batch: pa.RecordBatch) -> Entries:
-        """Stored entries of an input, with ids in place of values."""
+        """Stored entries of an input, with ids and codes instead of values."""
         spec, rows = self.body.inputs[ordinal], batch.num_rows
         parts = np.empty((rows, len(spec.keys) if self.by_class else 0), np.int32)
         if self.by_class:
-            for number, (name, own) in enumerate(zip(spec.keys, spec.classes, strict=True)):
-                parts[:, number] = self.classes[own].intern([batch.column(name)], rows)
+            for number, (name, key_class) in enumerate(zip(spec.keys, spec.classes, strict=True)):
+                parts[:, number] = self.classes[key_class].intern([batch.column(name)], rows)
             key = np.zeros(rows, np.int32)
         else:
             key = self.keys.intern([batch.column(name) for name in spec.keys], rows)
@@ -89,7 +90,7 @@ class Vocabulary:
         )
 
     def payload_of(self, ordinal: int, batch: pa.RecordBatch) -> Payload:
-        """The sums and extremes of an input's entries, or of the pair's."""
+        """The sums and extremes of an input's entries; of the pair where ``ordinal`` is the number of inputs."""
         spec = self.body.all_sums[ordinal]
         integers, reals = sums_of(spec, batch)
         codes = np.zeros((batch.num_rows, len(self.extremes)), np.int64)
@@ -101,11 +102,11 @@ class Vocabulary:
         return Payload(readable(integers, np.int64), readable(reals, np.float64), None, codes, has)
 
     def carried_columns(self, ordinal: int, ids: Ids) -> dict[str, pa.Array]:
-        """The carried columns of rows by their ids."""
+        """The carried columns of rows, from their ids."""
         return dict(zip(self.body.inputs[ordinal].carried, self.carried[ordinal].take(ids), strict=True))
 
     def _carried(self, ordinal: int, batch: pa.RecordBatch) -> Ids:
-        """The ids of carried rows; ranges learn those that are new."""
+        """The ids of carried rows. New rows also get their range codes."""
         table = self.carried[ordinal]
         known = table.count
         ids = table.intern([batch.column(name) for name in self.body.inputs[ordinal].carried], batch.num_rows)
@@ -116,13 +117,13 @@ class Vocabulary:
         return ids
 
     def label_pairs_of(self, other: "Vocabulary") -> None:
-        """Labels the pair's extremes of another, all at once: so there is room again between any two of them."""
-        for own, theirs, extreme in zip(self.extremes, other.extremes, self.body.extremes, strict=True):
-            if extreme.ordinal == len(self.body.inputs) and theirs.labels is not None:
-                own.codes(theirs.labels.labelled())
+        """Labels the extremes of the pair that ``other`` has, all at once: so there are gaps between them again."""
+        for new, old, extreme in zip(self.extremes, other.extremes, self.body.extremes, strict=True):
+            if extreme.ordinal == len(self.body.inputs) and old.labels is not None:
+                new.codes(old.labels.labelled())
 
     def adopt(self, other: "Vocabulary", ordinal: int, many: Sequence[Entries]) -> list[Entries]:
-        """Entries with the ids and codes of another, with its own."""
+        """Entries that have the ids and codes of ``other``, with the ids and codes of this vocabulary."""
         if not many:
             return []
         adopted = self.entries_of(ordinal, other._batch_of(ordinal, joined(many)))
@@ -135,8 +136,8 @@ class Vocabulary:
         spec, payload = self.body.inputs[ordinal], entries.payload
         columns = {CELL: pa.array(entries.cells)}
         if self.by_class:
-            for number, (name, own) in enumerate(zip(spec.keys, spec.classes, strict=True)):
-                (columns[name],) = self.classes[own].take(entries.parts[:, number])
+            for number, (name, key_class) in enumerate(zip(spec.keys, spec.classes, strict=True)):
+                (columns[name],) = self.classes[key_class].take(entries.parts[:, number])
         else:
             columns |= dict(zip(spec.keys, self.keys.take(entries.key), strict=True))
         columns |= dict(zip(spec.groups, self.groups[ordinal].take(entries.group), strict=True))
@@ -151,12 +152,12 @@ class Vocabulary:
         return pa.RecordBatch.from_pydict(columns)
 
     def group_columns(self, ids: dict[int, Ids]) -> list[pa.Array]:
-        """The group columns of all places, in their order."""
-        return [column for ordinal, own in sorted(ids.items()) for column in self.groups[ordinal].take(own)]
+        """The group columns of all inputs and the pair, in their order, from the group ids of each."""
+        return [column for ordinal, groups in sorted(ids.items()) for column in self.groups[ordinal].take(groups)]
 
 
 def sums_of(spec: Sums, batch: pa.RecordBatch) -> tuple[Integers, NDArray[np.float64]]:
-    """The sums of entries: integers, with one more column for each real that counts where it is not zero, and reals."""
+    """The sums of entries: integers and reals. For each real an extra integer counts the rows where it is not zero."""
     integers = np.empty((batch.num_rows, spec.integer_columns), np.int64)
     for i, name in enumerate(spec.integer_names):
         integers[:, i] = batch.column(name).to_numpy()

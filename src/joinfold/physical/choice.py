@@ -1,6 +1,6 @@
-"""What may be chosen for a stage that joins: the method, where to aggregate early, and the structure of each window.
+"""What may be chosen for a stage that joins: the method, the early inputs, and the structure of each window.
 
-Whatever is chosen, the answers and the stored state are the same.
+Answers and stored state are the same under every choice.
 """
 
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ WindowKind = Literal["sets", "sums", "structures"]
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A structure of `kernels.structures`, or ``sums`` for order statistics, with the parameters that are not usual."""
+    """A structure of `kernels.structures`, or ``sums`` for sums over ranges, with parameters that replace defaults."""
 
     structure: str
     parameters: tuple[tuple[str, int], ...] = ()
 
     def __str__(self) -> str:
-        given = ", ".join(f"{name}={value}" for name, value in self.parameters)
-        return f"{self.structure}({given})" if given else self.structure
+        parameters = ", ".join(f"{name}={value}" for name, value in self.parameters)
+        return f"{self.structure}({parameters})" if parameters else self.structure
 
 
 HASH, TREE, SUMS = Index("hash"), Index("btree"), Index("sums")
@@ -29,11 +29,12 @@ HASH, TREE, SUMS = Index("hash"), Index("btree"), Index("sums")
 
 @dataclass(frozen=True, slots=True)
 class FoldChoice:
-    """A method for sums, the inputs whose windows are aggregation sets, and an index for the window of each input.
+    """A method for sums, the inputs that are aggregated early, and an index for the window of each input.
 
-    ``order`` has the inputs in the order in which they are probed, each after the one whose entry arrives. Windows are
-    hashed aggregation sets that are multiplied, sums over ranges, or structures in which combinations are found one by
-    one. What a plain join by window ids finds is shared by the result windows, or found for each.
+    ``order`` is the order in which an entry probes the windows of the other inputs. ``windows`` are hashed aggregation
+    sets that are multiplied ('sets'), sums over ranges ('sums'), or structures in which combinations are found one by
+    one ('structures'). With ``shares``, a plain join under SYNC ON WINDOW ID finds a pair of sub-windows once for all
+    result windows, else again for each.
     """
 
     method: MethodName
@@ -45,18 +46,18 @@ class FoldChoice:
 
 
 NO_CHOICE = FoldChoice("ic", frozenset(), (), ())
-"""For stages that have nothing to choose."""
+"""The choice of a stage that has nothing to choose."""
 
 
 def usual_choice(stage: StatefulStage) -> FoldChoice:
-    """The choice where nothing is known of the data."""
+    """The choice to take where nothing is known about the data."""
     if not isinstance(stage, JoiningStage):
         return NO_CHOICE
     body = stage.body
     ordinals = range(len(body.inputs))
     windows: WindowKind = "sets" if can_fuse(stage) else "sums" if can_sum(stage) else "structures"
     index = SUMS if windows == "sums" else finding_index(body)
-    counted = body.is_open_ended and body.extremes  # extremes are counted, combination by combination
+    counted = body.is_open_ended and body.extremes  # then extremes are counted combination by combination
     early = frozenset(() if counted else ordinals)
     return FoldChoice("ic", early, (index,) * len(ordinals), tuple(ordinals), windows)
 
@@ -67,10 +68,11 @@ def finding_index(body: Body) -> Index:
 
 
 def can_fuse(stage: JoiningStage) -> bool:
-    """Whether aggregation sets by key answer the query: equal keys are all that joins, and every input has them.
+    """Whether aggregation sets by key can answer the query.
 
-    With more than two inputs: no extremes, no floating sums, groups of two inputs at most. Where nobody knows when
-    entries will leave, extremes cannot be charged.
+    Equal keys must be the only join condition. With more than two inputs, all must have the same keys, at most two may
+    have groups, and there may be no extremes and no double-double products. Extremes also need windows that tell when
+    entries leave.
     """
     body = stage.body
     if body.combining or is_plain(stage) or (body.is_open_ended and body.extremes):
@@ -82,9 +84,10 @@ def can_fuse(stage: JoiningStage) -> bool:
 
 
 def can_sum(stage: JoiningStage) -> bool:
-    """Whether sums over ranges answer the query: one range, nothing that looks at combinations, no extremes.
+    """Whether sums over ranges can answer the query.
 
-    With bounds on both ends the sum is a difference, which integers survive and floating numbers may not.
+    It must have two inputs, one range join, no other condition or value over both inputs, and no extremes. A range with
+    two bounds is a difference of two sums, so floating sums are excluded there: they would lose precision.
     """
     body = stage.body
     combining = body.combining
@@ -96,5 +99,5 @@ def can_sum(stage: JoiningStage) -> bool:
 
 
 def can_follow(stage: StatefulStage) -> bool:
-    """Whether there is anything to follow while a query runs: where sets by key answer, no plan is ever cheaper."""
+    """Whether a running query may change its choice. If sets by key can answer it, no other choice is ever cheaper."""
     return isinstance(stage, FoldAtInstants) and not (stage.body.views or can_fuse(stage))

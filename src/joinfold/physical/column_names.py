@@ -1,14 +1,14 @@
-"""What columns are called. A column is called what it means, so state can be read by plans that were made otherwise.
+"""The names of columns. A column is named after what it means, so plans of a later version can read older state.
 
-A frame's column is named after its expression, in a notation of its own that no change of the SQL printer touches:
+A column of a frame is named after its expression, in a notation that does not depend on the SQL printer:
 
     a.price                          a column
     (+ a.price 1:INT)                a function or operator of its arguments
     (as BIGINT a.price)              a conversion
     (case c v … otherwise)           CASE
 
-Sums and extremes are named after what they sum (`physical.payload`). Long names keep their beginning and end in a hash.
-Everything else has a fixed name, which is made and read here alone.
+Sums and extremes are named after what they sum (`physical.payload`). A long name is cut and ends in a hash. All other
+names are fixed and defined here only.
 """
 
 import json
@@ -20,31 +20,31 @@ from joinfold.logical import expressions as nodes
 from joinfold.logical.expressions import Expression
 
 Role = Literal["value", "argument", "order"]
-"""What a frame's column is for: to tell rows apart, as the argument of an aggregate, or to order rows of one time."""
+"""What a column of a frame is for: a value that rows differ in, the argument of an aggregate, or to order rows."""
 
-TIME, KEEP, FIRST, MATCHES = "ts", "keep", "first", "matches"  # of a frame
-CELL = "cell"  # of entries: the time, or the block of rows, that they came in
-INSTANT = "instant"  # of totals and answers: the instant, or the number of what takes its place
-ORIGIN = "made by"  # of a view's row: the bucket that made it, since each has its own part of a group
-BATCH, ROW = "batch", "row"  # of rows that are found again: the batch that brought them, and which one they are
-TURN = "turn"  # of rows of a key: their place in its order
-NUMBER, COPIES, EQUAL, MOVED = "number", "copies", "equal", "moved"  # of row boundaries
-ANSWER = "answer"  # the alias under which SELECT and HAVING read what MERGE gives
-WAS, NOW = "was", "now"  # of changes: whether a group was there, and whether it is
+TIME, KEEP, FIRST, MATCHES = "ts", "keep", "first", "matches"  # in a frame
+CELL = "cell"  # in entries: the cell of time, or the block of rows
+INSTANT = "instant"  # in totals and answers: the instant, or the number of the arrival or result window
+ORIGIN = "made by"  # in views: the bucket, as each has its part of a group; of last rows, a number for each row
+BATCH, ROW = "batch", "row"  # in rows that are looked up again: the number of their batch, and of the row in it
+TURN = "turn"  # in last rows: the number of a row in the order of its bucket; all matches of a row have the same
+NUMBER, COPIES, EQUAL, MOVED = "number", "copies", "equal", "moved"  # in row boundaries
+ANSWER = "answer"  # the alias under which SELECT and HAVING read the output of MERGE
+WAS, NOW = "was", "now"  # under CHANGES: whether a group existed before, and whether it exists now
 
-COUNT = "count"  # of entries and totals: how many rows, or combinations
+COUNT = "count"  # in entries and totals: how many rows, or combinations
 LONGEST = 80
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def column_name(expression: Expression, role: Role = "value") -> str:
-    """The name of a frame's column."""
+    """The name of a column of a frame."""
     meaning = meaning_of(expression)
     return short(meaning if role == "value" else f"{role} {meaning}")
 
 
 def meaning_of(expression: Expression) -> str:
-    """An expression in a notation that depends on nothing but what it computes."""
+    """An expression in a notation that depends only on what it computes."""
     match expression:
         case nodes.Column(input=alias, name=name):
             return f"{quoted(alias)}.{quoted(name)}"
@@ -65,43 +65,43 @@ def meaning_of(expression: Expression) -> str:
 
 
 def quoted(name: str) -> str:
-    """A plain word as it is, anything else in backticks: by its letters alone, whatever words SQL reserves."""
+    """A plain word as it is, anything else in backticks. Reserved words of SQL are not quoted."""
     return name if _PLAIN.fullmatch(name) else "`" + name.replace("`", "``") + "`"
 
 
 def short(name: str) -> str:
-    """The name itself, or its beginning and a hash of all of it."""
+    """The name itself, or for a long name its beginning and a hash of the whole."""
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 18]}… {sha256(name.encode()).hexdigest()[:16]}"
 
 
-# --- totals, which are numbered: they are of one plan and never stored ----------------------------------------------
+# --- columns of totals and answers: numbered, since they belong to one plan and are never stored --------------------
 
 
 def integer_column(number: int) -> str:
-    """An integer product of totals."""
+    """The name of an integer product in totals."""
     return f"integer {number}"
 
 
 def real_columns(number: int) -> tuple[str, str]:
-    """A double-double product of totals: high and low."""
+    """The names of a double-double product in totals: its high and its low part."""
     return f"high {number}", f"low {number}"
 
 
 def extreme_column(number: int) -> str:
-    """An extreme of totals."""
+    """The name of an extreme in totals."""
     return f"extreme {number}"
 
 
 def group_column(number: int) -> str:
-    """A GROUP BY expression, in finished answers."""
+    """The name of a GROUP BY expression in answers."""
     return f"group_{number}"
 
 
 def aggregate_column(number: int, before: bool = False) -> str:
-    """An aggregate, in finished answers; ``before``: as it was at the instant before."""
+    """The name of an aggregate in answers; ``before``: of its value at the instant before."""
     return f"old_aggregate_{number}" if before else f"aggregate_{number}"
 
 
 def pair_column(ordinal: int) -> str:
-    """How expressions over combinations name an input."""
+    """The name of an input in expressions over combinations."""
     return str(ordinal)

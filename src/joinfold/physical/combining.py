@@ -1,4 +1,4 @@
-"""What has to look at combinations of rows: ranges, conditions, and values of several inputs."""
+"""What is computed for combinations of rows: range joins, other conditions, and values of several inputs."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class RangeJoin:
-    """A carried value of one input lies between bounds of another; at least one bound is there."""
+    """A condition that a carried value of one input lies between bounds of another input. It has at least one bound."""
 
     value_input: int
     value: str
@@ -29,7 +29,10 @@ class RangeJoin:
 
 @dataclass(frozen=True, slots=True)
 class PairCondition:
-    """A condition on combinations, over carried columns named as ``Column(place, column)``."""
+    """A condition on combinations of the inputs ``ordinals``.
+
+    It reads carried columns as ``Column(pair_column(ordinal), name)``.
+    """
 
     expression: Expression
     ordinals: tuple[int, ...]
@@ -37,7 +40,7 @@ class PairCondition:
 
 @dataclass(frozen=True, slots=True)
 class Combining:
-    """The ranges and conditions that combinations must meet, and the values of the pair's frame, name by name."""
+    """The ranges and conditions that combinations must satisfy, and the values of the pair with their names."""
 
     ranges: tuple[RangeJoin, ...] = ()
     conditions: tuple[PairCondition, ...] = ()

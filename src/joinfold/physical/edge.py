@@ -1,8 +1,8 @@
-"""What travels from stage to stage: each blob says which of these it is.
+"""What stages send to each other. Each blob says which of these kinds it is.
 
     PACK ──EntriesFrom, HeaderFrom, OrderFrom, ArrivalsFrom──▶ stages ──BoundariesFrom, ViewRows──▶ stages ──▶ Merge
 
-Entries, order and arrivals bring the header of their batch with them.
+Entries, order and arrivals also carry the header of their batch.
 """
 
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ class EntriesFrom:
 
 @dataclass(frozen=True, slots=True)
 class HeaderFrom:
-    """The header of a batch of a stream alone: what every bucket learns of it."""
+    """The header of a batch of a stream without entries. Every bucket gets the header of every batch."""
 
     stream: int
 
 
 @dataclass(frozen=True, slots=True)
 class OrderFrom:
-    """Times and values that order the rows of a stream, and the header of their batch."""
+    """The times and values that order the rows of a stream, and the header of their batch."""
 
     stream: int
 
@@ -65,7 +65,7 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
 def edge_facts(edge: Edge) -> dict[str, Any]:
-    """The edge as a blob carries it."""
+    """The edge as facts that a blob carries."""
     match edge:
         case ViewRows(stage=number):
             return {"edge": "view", "of": number}

@@ -1,14 +1,11 @@
-"""What a bucket has measured of its streams, as a record that it hands up."""
+"""What a bucket has measured about its streams."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class StreamFigures:
-    """One stream, lately: rows per second of its time, the share that passes, what is different in a window.
-
-    ``skew`` is how many times as many pairs of rows have one key as if keys were even.
-    """
+    """One stream over about the last window. The numbers mean the same as in `StreamStatistics`."""
 
     rate: float
     passes: float
@@ -21,9 +18,9 @@ class StreamFigures:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """All streams, and the share of combinations with equal keys that conditions let through.
+    """All streams, and the share of combinations with equal keys that satisfy all other conditions.
 
-    The share is None where it was not counted yet, or cannot be; it is 1 where keys alone decide.
+    ``selectivity`` is None if it is not counted yet, or cannot be counted. It is 1 if there are no other conditions.
     """
 
     streams: tuple[StreamFigures, ...]

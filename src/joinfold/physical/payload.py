@@ -1,12 +1,12 @@
-"""What is summed of an input, and how aggregates are put together from totals.
+"""What is summed of an input, and how aggregates are made from totals.
 
-A sum over A×B factors into a sum over A times a sum over B, so a total is a product of one column of each input. What
-reads several inputs at once does not factor. Its columns are *carried* in the entries, and it is computed for every
-combination. Such values form one more factor behind the inputs, the *pair*, whose sums are those of one combination.
-Most products take the pair's count, which is 1.
+A sum over A×B of a product of a value of A and a value of B is a sum over A times a sum over B. So a total is a sum of
+products of one column of each input. An expression that reads several inputs does not factor. Entries *carry* the
+columns that it reads, and it is computed for every combination. These values are one more factor after the inputs, the
+*pair*. Most products take the count of the pair, which is 1.
 
-Sums of exact numbers are kept in *limbs* of 32 bits, balanced about zero: the sum of a limb does not overflow, small
-numbers have no upper limbs, and the exact value is put together when an answer is finished.
+Sums of exact numbers are kept in *limbs* of 32 bits, balanced about zero. The sum of a limb does not overflow, and
+small numbers have no upper limbs. The exact value is put together when an answer is finished.
 """
 
 from dataclasses import dataclass, field
@@ -34,21 +34,21 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Limb:
-    """32 bits of an exact number; of a monomial without powers, the count of rows."""
+    """32 bits of an exact number, the lowest first; for a monomial without values, the count of rows."""
 
     number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Special:
-    """How many rows have a floating factor that is nan, inf, -inf, zero, or a finite number of a sign."""
+    """How many rows have a floating factor of this kind: nan, inf, -inf, zero, or finite with a sign."""
 
     kind: SpecialKind
 
 
 @dataclass(frozen=True, slots=True)
 class Bit:
-    """How many rows have this bit of an integer in two's complement set, from the lowest on."""
+    """How many rows have this bit of an integer set, in two's complement. Bit 0 is the lowest."""
 
     number: int
 
@@ -62,12 +62,12 @@ class IntegerSum:
 
     @property
     def is_valued(self) -> bool:
-        """Whether it sums a number; else it counts rows."""
+        """Whether it sums numbers. Otherwise it counts rows."""
         return isinstance(self.part, Limb) and not self.monomial.is_count
 
     @property
     def name(self) -> str:
-        """What it is called, which is what it means."""
+        """The name of the column, which says what it means."""
         if not self.monomial.powers:
             return COUNT
         match self.part:
@@ -84,36 +84,36 @@ class IntegerSum:
 
 @dataclass(frozen=True, slots=True)
 class RealSum:
-    """A double-double column of entries; ``exact`` where it sums products of integers, below 2^100."""
+    """A double-double column of entries; ``exact`` if it sums products of integers, below 2^100."""
 
     monomial: Monomial = field(default_factory=Monomial)
     exact: bool = False
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the column."""
         return short(f"sum {_powers(self.monomial)}")
 
 
 @dataclass(frozen=True, slots=True)
 class ViewSum:
-    """A column of a view: the product of a column of each input that it joins, which are named without counts."""
+    """A column of a view: the product of these columns, one of each input that the view joins. Counts are left out."""
 
     columns: tuple[str, ...] = ()
     exact: bool = False
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the column."""
         return short(" × ".join(self.columns)) if self.columns else COUNT
 
 
 @dataclass(frozen=True, slots=True)
 class Extreme:
-    """The smallest or largest value of a frame's column where its conditions are true.
+    """The smallest or largest value of a column of a frame, over rows for which its conditions are true.
 
-    With ``by``, the value where that column is smallest or largest: a struct of both. Of equal ones the value decides,
-    NULL after all others.
+    With ``by``, the value of the row in which the column ``by`` is smallest or largest, kept as a struct of both. If
+    several rows are equal in ``by``, the extreme of their values counts; NULL only if there is no other.
     """
 
     column: str
@@ -123,7 +123,7 @@ class Extreme:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the column."""
         what = f"{self.column} by {self.by}" if self.by is not None else self.column
         where = f" where {' and '.join(self.conditions)}" if self.conditions else ""
         return short(f"{'max' if self.largest else 'min'} {what}{where}")
@@ -135,7 +135,7 @@ def _powers(monomial: Monomial) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sums:
-    """What is summed of an input, or of the pair, by which groups; the first integer counts rows."""
+    """What is summed of an input, or of the pair, and by which groups. The first integer column counts rows."""
 
     groups: tuple[str, ...] = ()
     factors: tuple[Factor, ...] = ()
@@ -157,12 +157,12 @@ class Sums:
 
     @property
     def exact(self) -> frozenset[int]:
-        """The reals that are sums of integers."""
+        """The numbers of the real columns that are exact: they sum products of integers."""
         return frozenset(number for number, column in enumerate(self.reals) if column.exact)
 
     @property
     def integer_columns(self) -> int:
-        """How many int64 columns a payload has: one more for each real, which counts where it is not zero."""
+        """How many int64 columns a payload has: the integers, and for each real a count of values that are not zero."""
         return len(self.integers) + len(self.reals)
 
 
@@ -170,9 +170,9 @@ class Sums:
 class InputSpec(Sums):
     """The frame and the entries of one input of a stage.
 
-    ``classes`` has the number of the key class for each key: inputs join where their keys of one class are equal.
-    ``order`` are the columns that order rows of one time, where rows are counted. An input is ``open_ended`` where
-    later rows decide when its entries leave.
+    ``classes`` has the number of the key class of each key. Inputs join if their keys of the same class are equal.
+    ``order`` has the columns that order rows of the same time, if rows are counted. An input is ``open_ended`` if later
+    rows decide when its entries leave.
     """
 
     name: str
@@ -189,17 +189,17 @@ class InputSpec(Sums):
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """The columns in which all rows of an entry are equal, besides the cell."""
+        """The columns in which all rows of an entry are equal, in addition to the cell."""
         return tuple(dict.fromkeys((*self.keys, *self.groups, *self.carried)))
 
 
 NO_PAIR = Sums()
-"""The pair where nothing is computed of combinations: it counts them."""
+"""The pair of a query that computes nothing for combinations: it only counts them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnRef:
-    """A sum of an input: the number of its integer or of its real column."""
+    """Refers to a sum of an input: the index of an integer column, or of a real column."""
 
     is_integer: bool
     index: int
@@ -207,9 +207,10 @@ class ColumnRef:
 
 @dataclass(frozen=True, slots=True)
 class ExtremeFold:
-    """An extreme of the query: a column of the valued input, and the count that each other one must have.
+    """An extreme of the query: extreme ``index`` of the input ``ordinal``, or of the pair.
 
-    Inputs are followed by the pair.
+    ``partners`` has a count column for each input and the pair. It must not be 0 for the extreme to exist. The entry at
+    ``ordinal`` itself is not read.
     """
 
     ordinal: int
@@ -219,7 +220,10 @@ class ExtremeFold:
 
 @dataclass(frozen=True, slots=True)
 class MomentSum:
-    """A moment in the totals: products that add up with these shifts of bits, and the scale of a decimal."""
+    """A moment in the totals: products with the bits that each is shifted by before they are added.
+
+    ``scale`` is that of a decimal.
+    """
 
     limbs: tuple[tuple[ColumnRef, int], ...]
     scale: int = 0
@@ -227,7 +231,7 @@ class MomentSum:
 
 @dataclass(frozen=True, slots=True)
 class AggregateSpec:
-    """Where the parts of an aggregate are in the totals: its moments, counts of special values, or its extreme."""
+    """Where an aggregate finds its parts in the totals: its moments and counts of special values, or its extreme."""
 
     function: str
     type: DataType

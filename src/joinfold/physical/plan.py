@@ -1,4 +1,4 @@
-"""The physical plan of a query: what Spark projects of each input, the stages behind it, what is chosen for each."""
+"""The physical plan of a query: what Spark projects from each input, the stages after PACK, and their choices."""
 
 from dataclasses import dataclass, replace
 
@@ -23,7 +23,7 @@ from joinfold.physical.timing import Timing
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """A value of some inputs that must be equal to one of others, both in one type; ``condition`` is as written."""
+    """A value of some inputs that must equal a value of others. Both have one type; ``condition`` is as written."""
 
     left: Expression
     right: Expression
@@ -32,7 +32,7 @@ class Equality:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """Relations that are joined to a stream together: what is said of them alone, and what must equal the stream's."""
+    """Relations that are joined to a stream together: the conditions on them alone, and the equalities with it."""
 
     relations: tuple[Input, ...]
     conditions: tuple[Expression, ...]
@@ -40,13 +40,13 @@ class Attachment:
 
     @property
     def said(self) -> tuple[Expression, ...]:
-        """All conditions that the attachment sees to."""
+        """All conditions that the attachment checks, as written."""
         return (*self.conditions, *(key.condition for key in self.keys))
 
 
 @dataclass(frozen=True, slots=True)
 class FrameColumn:
-    """A column that Spark computes of an input."""
+    """A column that Spark computes from an input."""
 
     name: str
     expression: Expression
@@ -55,11 +55,12 @@ class FrameColumn:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The columns that Spark computes of an input before its rows go to PACK.
+    """The columns that Spark computes from an input before its rows go to PACK.
 
-    A stream that relations are attached to has a row for every *match*: a row of the stream with one of each relation,
-    for which all of ``matching`` is true besides. A row of the stream without a match is there once. Two more columns
-    say which is which: ``first`` is true once for every row of the stream, ``matches`` for every match.
+    If relations are attached to a stream, the frame has a row for every *match*: a row of the stream with one row of
+    each relation, for which all attachments and all of ``matching`` are true. A row of the stream without a match is
+    there once. Two more columns tell them apart: ``first`` is true once for every row of the stream, ``matches`` is
+    true for every match.
     """
 
     input: Input
@@ -70,15 +71,15 @@ class Frame:
 
     @property
     def expressions(self) -> dict[str, Expression]:
-        """What each column is made of."""
+        """The expression of each column, by its name."""
         return {column.name: column.expression for column in self.columns}
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """The stages behind PACK and when they answer: all that a worker has to know.
+    """The stages after PACK, and when they answer: everything that a worker needs.
 
-    ``where`` has the meanings of all conditions of WHERE, sorted: state that other conditions have made is refused.
+    ``where`` has the meanings of all conditions of WHERE, sorted. State that was made with other conditions is refused.
     """
 
     stages: tuple[StatefulStage, ...]
@@ -87,32 +88,32 @@ class Pipeline:
     where: tuple[str, ...] = ()
 
     def in_zone(self, zone: str) -> "Pipeline":
-        """The same where timestamps are read in a time zone."""
+        """The pipeline with timestamps read in this time zone."""
         return replace(self, timing=replace(self.timing, zone=zone))
 
     def stage_of(self, stream: int) -> int:
-        """The stage that gets the entries of a stream."""
+        """The number of the stage that gets the entries of a stream."""
         return next(n for n, stage in enumerate(self.stages) if input_from(stage, StreamRows(stream)) is not None)
 
     def input_of(self, stream: int) -> InputSpec:
-        """The input that a stream is."""
+        """The input that reads a stream."""
         stage = self.stages[self.stage_of(stream)]
         return next(spec for spec in inputs_of(stage) if spec.source == StreamRows(stream))
 
     def reader_of(self, view: int) -> int:
-        """The stage that reads the view of another."""
+        """The number of the stage that reads the view of stage ``view``."""
         return next(n for n, stage in enumerate(self.stages) if input_from(stage, ViewOf(view)) is not None)
 
     @property
     def answering(self) -> JoiningStage:
-        """The last stage with state, which answers."""
+        """The last stage with state. It makes the answers."""
         stage = self.stages[-1]
         assert isinstance(stage, JoiningStage)
         return stage
 
     @property
     def is_distributed(self) -> bool:
-        """Whether there is use for more than one bucket."""
+        """Whether the answering stage can use more than one bucket."""
         return is_distributed(self.answering)
 
     @property
@@ -125,9 +126,9 @@ class Pipeline:
 class PhysicalPlan:
     """Everything a runtime needs to run a query.
 
-    ``keys`` has the values that are equal in every combination, by the number of their class. ``shown`` says for a
-    plain join under which name combinations have a column that SELECT reads. ``root`` is the input of a chain of folds
-    that is joined last.
+    ``keys`` has the expressions of each key class, by its number. ``shown`` has, for a plain join, the columns that
+    SELECT reads, with their names in combinations. ``root`` is the alias of the input that a chain of folds joins last,
+    None without a chain.
     """
 
     query: LogicalQuery
@@ -148,7 +149,7 @@ class PhysicalPlan:
 
     @property
     def timing(self) -> Timing:
-        """Windows, delays and the rule of answering."""
+        """The windows, the delays and the emission rule."""
         return self.pipeline.timing
 
     @property
@@ -158,18 +159,18 @@ class PhysicalPlan:
 
     @property
     def body(self) -> Body:
-        """What the stage that answers joins and sums."""
+        """What the answering stage joins and sums."""
         return self.pipeline.answering.body
 
     @property
     def choice(self) -> FoldChoice:
-        """What is chosen for the stage that answers."""
+        """The choice for the answering stage."""
         return self.choices[-1]
 
     def over_answer(self, expression: Expression, before: bool = False) -> Expression:
-        """An expression of SELECT or HAVING that reads the columns of MERGE's answer, which is called `ANSWER`.
+        """An expression of SELECT or HAVING over the columns of MERGE's output, under the alias `ANSWER`.
 
-        ``before``: aggregates are those of the instant before.
+        ``before``: with the aggregates of the instant before.
         """
 
         def column(node: Expression) -> Expression | None:

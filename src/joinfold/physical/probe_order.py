@@ -1,7 +1,7 @@
-"""In which order an entry finds the combinations that it is in: the other windows are probed one after another (MJoin).
+"""The order in which an entry probes the other windows to find its combinations, one window after another (MJoin).
 
-A step binds one more input: it is found by the keys that it shares with inputs bound before, and by a range if there is
-one; then whatever can be decided now is checked.
+Each step binds one more input. It looks the input up by the keys that it shares with inputs bound before, and by a
+range if there is one. Then it checks all conditions whose inputs are bound.
 """
 
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from joinfold.physical.combining import PairCondition
 from joinfold.physical.stage import Body
 
-IndexName = tuple[tuple[int, ...], int | None]  # the key classes and the range that an index is asked for
+IndexName = tuple[tuple[int, ...], int | None]  # the key classes, and the range, that are looked up
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Binds an input: by key classes and one range, then by the other ranges and conditions that it completes."""
+    """Binds an input: looks it up by key classes and a range, then checks the ranges and conditions it completes."""
 
     ordinal: int
     classes: tuple[int, ...]
@@ -24,12 +24,15 @@ class Step:
 
     @property
     def index(self) -> IndexName:
-        """The index that this step asks."""
+        """The index that this step looks up."""
         return self.classes, self.range
 
 
 def steps_from(body: Body, order: tuple[int, ...], first: int) -> tuple[Step, ...]:
-    """The steps that bind all inputs, from an entry of the first: those that share a key come before others."""
+    """The steps that bind all other inputs, for an entry of the input ``first``.
+
+    Inputs that share a key with a bound one come first, then inputs with a range, then the rest, each in ``order``.
+    """
     bound, steps = [first], []
     while len(bound) < len(body.inputs):
         waiting = [ordinal for ordinal in order if ordinal not in bound]
@@ -53,7 +56,7 @@ def _shared(body: Body, bound: list[int], ordinal: int) -> tuple[int, ...]:
 
 
 def _ranges(body: Body, bound: list[int], ordinal: int) -> tuple[int, ...]:
-    """The ranges that join a place with what is bound."""
+    """The ranges that join an input with bound inputs."""
     return tuple(
         number
         for number, join in enumerate(body.combining.ranges)

@@ -12,14 +12,14 @@ class StreamRows:
 
 @dataclass(frozen=True, slots=True)
 class ViewOf:
-    """The totals of an earlier stage, by its number: a row of a group takes the place of the row before."""
+    """The view of an earlier stage, by the number of the stage. A new row of a group replaces the row before."""
 
     stage: int
 
 
 @dataclass(frozen=True, slots=True)
 class ConstantRow:
-    """One row that is always there: what a query over a single stream is joined with."""
+    """One row that never changes. A query over a single stream is joined with it."""
 
 
 InputSource = StreamRows | ViewOf | ConstantRow

@@ -1,9 +1,9 @@
-"""The stages behind PACK, in the order in which rows go through them; the last makes answers of what the others give.
+"""The stages after PACK, in the order in which rows go through them. The last one makes the answers.
 
     PACK ──▶ NumberRows ──▶ LastRowsPerKey ──▶ folds, each but the last into a view ──▶ Merge
                                           └──▶ JoinAsFound or JoinAtMoves          ──▶ Concatenate
 
-Headers of all streams reach every stage, so all of them find the same watermark and answer at the same instants.
+Every stage gets the headers of all streams, so all stages find the same watermark and answer at the same instants.
 """
 
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ from joinfold.physical.source import ConstantRow, InputSource, StreamRows, ViewO
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What a stage joins and sums; a query over one stream has a second input of one constant row.
+    """What a stage joins and sums. A query over one stream has a second input, the constant row.
 
-    Products have a column of each input and of the pair behind them; the first integer product counts combinations.
+    A product has a column of each input, and one of the pair. The first integer product counts combinations.
     """
 
     inputs: tuple[InputSpec, ...]
@@ -43,7 +43,7 @@ class Body:
 
     @property
     def all_sums(self) -> tuple[Sums, ...]:
-        """The inputs, and the pair behind them."""
+        """The sums of the inputs, then of the pair."""
         return (*self.inputs, self.pair)
 
     @property
@@ -53,7 +53,7 @@ class Body:
 
     @property
     def is_global(self) -> bool:
-        """A query without groups answers at every instant, also where nothing matches."""
+        """Whether there are no groups. Then there is an answer at every instant, even if nothing matches."""
         return not self.groups
 
     @property
@@ -63,12 +63,12 @@ class Body:
 
     @property
     def views(self) -> tuple[int, ...]:
-        """The inputs that are views."""
+        """The ordinals of the inputs that are views."""
         return tuple(ordinal for ordinal, spec in enumerate(self.inputs) if isinstance(spec.source, ViewOf))
 
     @property
     def is_open_ended(self) -> bool:
-        """Whether there are entries of which nobody knows when they will leave: later rows decide."""
+        """Whether later rows decide when entries of some input leave."""
         return any(spec.open_ended for spec in self.inputs)
 
     @property
@@ -77,12 +77,12 @@ class Body:
         return len({frozenset(spec.classes) for spec in self.inputs}) == 1
 
     def extreme(self, fold: ExtremeFold) -> Extreme:
-        """The column that an extreme of the query is."""
+        """The column of an extreme of the query."""
         return self.all_sums[fold.ordinal].extremes[fold.index]
 
     @property
     def bucket_classes(self) -> frozenset[int]:
-        """The key classes that rows are distributed by: those that every input has, or else the most common one."""
+        """The key classes by which rows are distributed: those of every input, or else the most common one."""
         own = [set(spec.classes) for spec in self.inputs if not isinstance(spec.source, ConstantRow)]
         common = set.intersection(*own)
         if not common and any(own):
@@ -93,7 +93,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class NumberRows:
-    """Finds where windows that count rows move: the order of each of these streams goes through one bucket."""
+    """Finds where windows that count rows move. The order of each of these streams goes through one bucket."""
 
     streams: tuple[int, ...]
 
@@ -108,19 +108,19 @@ class LastRowsPerKey:
 
     @property
     def stream(self) -> int:
-        """The stream whose rows these are."""
+        """The stream whose rows are kept."""
         assert isinstance(self.input.source, StreamRows)
         return self.input.source.stream
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The groups that changed at an instant, with their totals, for a later stage."""
+    """Emits the groups that changed at an instant, with their totals, to a later stage."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToMerge:
-    """The totals of all groups at an instant; for CHANGES, also as they were at the one before."""
+    """Emits the totals of all groups at an instant; under CHANGES, also those of the instant before."""
 
     changes: bool = False
 
@@ -135,7 +135,7 @@ class FoldAtInstants:
 
 @dataclass(frozen=True, slots=True)
 class FoldAtArrivals:
-    """Aggregates the join of its inputs at every row that arrives."""
+    """Aggregates the join of its inputs for every row that arrives."""
 
     body: Body
     changes: bool = False
@@ -143,21 +143,21 @@ class FoldAtArrivals:
 
 @dataclass(frozen=True, slots=True)
 class JoinAsFound:
-    """Gives combinations of time windows as soon as their last row is there, before the watermark."""
+    """Emits combinations of windows in time as soon as their last row is there, before the watermark."""
 
     body: Body
 
 
 @dataclass(frozen=True, slots=True)
 class JoinAtMoves:
-    """Gives combinations of windows that count rows, or that are joined by number, as the windows move."""
+    """Emits combinations as windows move: where windows count rows, or are joined by window ids."""
 
     body: Body
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What a fold gives of each group: so many integer and real products, and these extremes."""
+    """What a fold emits for each group: how many integer and real products, and which extremes."""
 
     groups: tuple[str, ...]
     integers: int
@@ -173,11 +173,11 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Adds the parts of a group from all buckets and finishes its aggregates; it has no state.
+    """Adds the parts of a group from all buckets and finishes its aggregates. It has no state.
 
-    ``groups`` are the columns of totals that are the GROUP BY expressions, in their order. ``placed`` are the columns
-    that take the place of the instant, where something else says when an answer is. Where the groups of a bucket are
-    in no other, ``crosses_buckets`` is false and nothing is shuffled.
+    ``groups`` has the columns of totals for the GROUP BY expressions, in their order. ``placed`` has the leading output
+    columns under SYNC ON WINDOW ID and EMIT ON ARRIVAL. It is empty otherwise: then the instant leads. If every group
+    is in one bucket, ``crosses_buckets`` is False and nothing is shuffled.
     """
 
     totals: Totals
@@ -190,7 +190,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class Concatenate:
-    """Combinations go out as they come; ``placed`` as in `Merge`."""
+    """Emits combinations as they come. ``placed`` is as in `Merge`."""
 
     placed: tuple[str, ...] = ()
 
@@ -202,7 +202,7 @@ Stage = StatefulStage | LastStage
 
 
 def inputs_of(stage: StatefulStage) -> tuple[InputSpec, ...]:
-    """The inputs whose entries a stage keeps; the stage that numbers rows keeps the order of streams instead."""
+    """The inputs whose entries a stage keeps. `NumberRows` has none: it keeps the order of streams."""
     match stage:
         case NumberRows():
             return ()
@@ -215,12 +215,12 @@ def inputs_of(stage: StatefulStage) -> tuple[InputSpec, ...]:
 
 
 def input_from(stage: StatefulStage, source: InputSource) -> int | None:
-    """The input of a stage that a source is, if it is one."""
+    """The ordinal of the input that reads this source, None if the stage does not read it."""
     return next((ordinal for ordinal, spec in enumerate(inputs_of(stage)) if spec.source == source), None)
 
 
 def makes_view(stage: StatefulStage) -> bool:
-    """Whether a later stage reads what this one makes."""
+    """Whether a later stage reads the output of this one."""
     match stage:
         case LastRowsPerKey() | FoldAtInstants(output=View()):
             return True
@@ -229,12 +229,12 @@ def makes_view(stage: StatefulStage) -> bool:
 
 
 def is_plain(stage: StatefulStage) -> bool:
-    """Whether a stage gives combinations, not aggregates."""
+    """Whether a stage emits combinations, not aggregates."""
     return isinstance(stage, JoinAsFound | JoinAtMoves)
 
 
 def is_distributed(stage: StatefulStage) -> bool:
-    """Whether there is use for more than one bucket."""
+    """Whether a stage can use more than one bucket."""
     match stage:
         case NumberRows() | LastRowsPerKey() | JoinAsFound() | JoinAtMoves():
             return True
@@ -245,9 +245,10 @@ def is_distributed(stage: StatefulStage) -> bool:
 
 
 def is_replicated(stage: StatefulStage, ordinal: int) -> bool:
-    """Whether every bucket gets all entries of an input: it has no key to be distributed by, and is not the first.
+    """Whether every bucket gets all entries of an input, because it lacks the keys that rows are distributed by.
 
-    Without any key the first input is distributed by its values, so that every combination is in one bucket.
+    If there are no such keys, the first input is distributed by its values and the others are replicated. So every
+    combination is found in one bucket.
     """
     if isinstance(stage, NumberRows | LastRowsPerKey):
         return False

@@ -1,25 +1,25 @@
-"""What a bucket stores, and under which name: names say what it is, so a later plan finds it again."""
+"""What a bucket stores, and under which name. A name says what is stored, so a later plan finds it again."""
 
 from dataclasses import astuple, dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class EntriesOf:
-    """The entries of an input, by its name: the alias of a stream, or those of the streams that a view joins."""
+    """The entries of an input, by its name: the alias of a stream, or a name made of the streams that a view joins."""
 
     input: str
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class BoundariesOf:
-    """The row boundaries of a stream: where in its order blocks of rows end."""
+    """The row boundaries of a stream: the positions in its order at which blocks of rows end."""
 
     stream: str
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class ArrivalsOf:
-    """All rows of a stream that are not answered yet, or still counted: their times and order, without payloads."""
+    """The times and order of all rows of a stream that are not answered yet, or still counted, without payloads."""
 
     stream: str
 
@@ -33,12 +33,12 @@ class OrderOf:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Waiting:
-    """Rows that the watermark has not passed."""
+    """Rows that the watermark has not reached."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Inside:
-    """Rows that are among the last of their key, each with its turn."""
+    """Rows that are among the last of their key, each with its number in the order of the bucket."""
 
 
 Stored = EntriesOf | BoundariesOf | ArrivalsOf | OrderOf | Waiting | Inside
@@ -56,7 +56,7 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
 def stored_facts(stored: Stored) -> list[str]:
-    """What it is and of which input or stream, as it stands in the state."""
+    """The kind, and the name of the input or stream, as they are written in the state."""
     return [_NAMES[type(stored)], *astuple(stored)]
 
 
@@ -66,5 +66,5 @@ def stored_from(facts: list[str]) -> Stored:
 
 
 def stored_name(stored: Stored) -> str:
-    """The same in words."""
+    """What is stored, in words, such as 'entries of a'."""
     return " of ".join(stored_facts(stored))

@@ -1,8 +1,9 @@
-"""Windows, delays and the rule of answering: what decides when rows count and when answers are given.
+"""Windows, delays and the emission rule: what decides when rows count and when answers are given.
 
-Each stream's time is cut into *cells*, on a grid so coarse that the engine keeps little and yet so fine that the
-content of the window at every candidate is a whole number of cells. Then all rows of a cell come and go together: the
-engine aggregates cells once and moves from instant to instant by the cells that enter and those that leave.
+The time of each stream is divided into *cells*. The grid of cells is as coarse as possible, so that the engine keeps
+little. It is fine enough that the content of the window at every candidate is a whole number of cells. So all rows of a
+cell enter and leave together: the engine aggregates a cell once, and from instant to instant processes only the cells
+that enter and leave.
 
     time                 0   4   8   12  16        [RANGE 6] beside a window that slides by 4
                          |   |   |   |   |         candidates: the multiples of 4
@@ -11,17 +12,18 @@ engine aggregates cells once and moves from instant to instant by the cells that
     cells                [)[)[)[)[)[)[)[)          2 µs: every boundary, τ or τ−6, lies on this grid
     ts = 5                    x                    cell [4, 6): held at 8, gone at 12 = 6+6
 
-A grid carries a set of boundaries if and only if its period divides all their differences, so the coarsest has their
-greatest common divisor for a period and any one of them for a phase:
+All boundaries lie on a grid if and only if its period divides all their differences. So the period of the coarsest grid
+is the greatest common divisor of the differences, and its phase is any one of the boundaries:
 
-    Sliding      boundaries e and e−size at every move e     gcd(size, slide), the sub-window, whoever else is read
+    Sliding      boundaries e and e−size at every move e     gcd(size, slide), the sub-window, for all candidates
     Continuous   τ and τ−size at every candidate τ           gcd(size, periods, differences of phases)
     Landmark     τ at every candidate τ                      gcd(periods, differences of phases)
 
-ON TRIGGER may answer at any instant, and a row is late by its own time: cells are single microseconds. Windows that
-count rows move at any instant too, so beside them the cells of all but sliding windows are single microseconds.
+EMIT ON TRIGGER may answer at any instant, and lateness depends on the time of each row, so cells are single
+microseconds. Windows that count rows also move at any instant, so beside them the cells of all windows except sliding
+ones are single microseconds.
 
-A landmark's mark is no boundary: rows before it are dropped before they are put into cells.
+The mark of a landmark window is not a boundary: rows before it are dropped before they are put into cells.
 """
 
 from collections.abc import Iterable, Sequence
@@ -36,7 +38,7 @@ CountingWindow = Rows | RangeByRows | PartitionedRows
 
 @dataclass(frozen=True, slots=True)
 class AtCandidates:
-    """Answers at instants on at least one of the grids and, ``by_rows``, at the moves of windows that count rows."""
+    """Answers at instants on at least one of the grids; with ``by_rows`` also at moves of windows that count rows."""
 
     grids: tuple[Grid, ...]
     by_rows: bool = False
@@ -44,22 +46,22 @@ class AtCandidates:
 
 @dataclass(frozen=True, slots=True)
 class AtTriggers:
-    """The advance of the watermark chooses the instants."""
+    """Answers whenever the watermark advances."""
 
 
 @dataclass(frozen=True, slots=True)
 class AtArrivals:
-    """Every row is answered."""
+    """Answers every row."""
 
 
 @dataclass(frozen=True, slots=True)
 class AsFound:
-    """A plain join: each combination goes out once, when it is final."""
+    """A plain join: emits each combination once, when it is final."""
 
 
 @dataclass(frozen=True, slots=True)
 class ByWindowId:
-    """Result windows are numbered; with a ``modulus`` the first stream's first windows come again and again."""
+    """Answers by window ids. With a ``modulus`` k, the first k windows of the first stream are used again and again."""
 
     modulus: int | None = None
 
@@ -69,9 +71,9 @@ EmissionRule = AtCandidates | AtTriggers | AtArrivals | AsFound | ByWindowId
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """The windows of all streams in the order of FROM, their delays, the rule, and the zone of timestamps.
+    """The windows of all streams in the order of FROM, their delays, the emission rule, and the zone of timestamps.
 
-    ``names`` are the aliases of the streams.
+    ``names`` has the aliases of the streams.
     """
 
     names: tuple[str, ...]
@@ -87,12 +89,12 @@ class Timing:
 
     @property
     def streams(self) -> int:
-        """How many streams the query has: all of them move time."""
+        """How many streams the query has."""
         return len(self.windows)
 
     @property
     def any_instant(self) -> bool:
-        """Whether every instant may be one to answer at."""
+        """Whether there may be an answer at any instant."""
         return isinstance(self.rule, AtTriggers | AtArrivals | AsFound)
 
     @property
@@ -101,17 +103,17 @@ class Timing:
         return tuple(stream for stream, window in enumerate(self.windows) if isinstance(window, Rows | RangeByRows))
 
     def is_open_ended(self, stream: int) -> bool:
-        """Whether later rows decide when a cell leaves; by window ids, blocks of rows leave with their window."""
+        """Whether later rows decide when a cell leaves. By window ids, blocks of rows leave with their window."""
         window = self.windows[stream]
         return isinstance(window, RangeByRows) or (isinstance(window, Rows) and not isinstance(self.rule, ByWindowId))
 
     def cell_us(self, stream: int) -> int:
-        """The length of a cell."""
+        """The length of a cell of a stream, in microseconds."""
         return self.cells[stream].period_us
 
 
 def slide_rule(windows: Iterable[Window]) -> AtCandidates:
-    """Answers whenever a window moves."""
+    """The rule that answers whenever a window moves."""
     windows = tuple(windows)
     moves = [window.moves for window in windows if isinstance(window, Sliding)]
     by_rows = any(isinstance(window, CountingWindow) for window in windows)
@@ -120,14 +122,14 @@ def slide_rule(windows: Iterable[Window]) -> AtCandidates:
 
 
 def full_rule(windows: Iterable[Window]) -> AtCandidates:
-    """Answers where all windows that slide move together."""
+    """The rule that answers where all sliding windows move together."""
     meeting = common(window.moves for window in windows if isinstance(window, Sliding))
     assert meeting is not None, "the windows never move together"
     return AtCandidates((meeting,))
 
 
 def _cells(window: Window, rule: EmissionRule) -> Grid:
-    """The coarsest grid on which the content of the window begins and ends, whenever it is read."""
+    """The coarsest grid on which the content of the window begins and ends at every candidate."""
     if isinstance(window, Sliding) and isinstance(rule, AtCandidates | ByWindowId):
         return Grid(window.moves.phase_us, window.subwindow_us)
     if isinstance(window, CountingWindow) or not isinstance(rule, AtCandidates) or rule.by_rows:
@@ -139,7 +141,7 @@ def _cells(window: Window, rule: EmissionRule) -> Grid:
 
 
 def _without_subgrids(grids: Sequence[Grid]) -> tuple[Grid, ...]:
-    """The same instants from fewer grids: those that lie on another one are left out."""
+    """The same instants from fewer grids: without grids that lie on another one."""
 
     def lies_on(grid: Grid, other: Grid) -> bool:
         return Grid(grid.phase_us, other.period_us) == other and grid.period_us % other.period_us == 0

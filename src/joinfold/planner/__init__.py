@@ -1,1 +1,1 @@
-"""Logical query to physical plan: what runs, and what no engine runs yet."""
+"""Turns a logical query into a physical plan, and refuses what no engine runs yet."""

@@ -1,9 +1,9 @@
-"""Following the data: whether a bucket should go on with another plan than the one it has.
+"""Following the data: whether a bucket should change its choice while the query runs.
 
-What is measured is compared with what every choice would cost, between two micro-batches. State is the same whatever
-the choice, so only what is in memory is made anew; that costs about what a window's entries cost to enter. Another
-choice must be cheaper by a margin that pays for it within a window, which also keeps two that are close from taking
-turns.
+Between two micro-batches a bucket estimates the cost of every choice from what it has measured. Stored state does not
+depend on the choice, so a change rebuilds memory only. A rebuild costs about as much as entering all entries of a
+window. The new choice must therefore be cheaper by `MARGIN`, which pays for the rebuild within one window. The margin
+also prevents two choices of similar cost from alternating.
 """
 
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from joinfold.planner.search import choice_title, fold_choices
 from joinfold.planner.stream_statistics import Statistics, StreamStatistics, measured_statistics
 
 MARGIN = 1.5
-NEWS = 1.1  # a number that has not moved by this factor is not worth another comparison
+NEWS = 1.1  # choices are compared again only after some number has changed by more than this factor
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A plan that takes the place of another, and why."""
+    """The title of a choice, the title of the one that replaced it, and the reason."""
 
     before: str
     after: str
@@ -36,7 +36,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What plans were last compared by, None before the first time, and the choice to go on with, if it is another."""
+    """The statistics of the last comparison, None before the first, and the choice to change to, if there is one."""
 
     statistics: Statistics | None
     choice: FoldChoice | None = None
@@ -45,7 +45,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """How buckets follow the data: by the prices of operations, under the names of the inputs."""
+    """What buckets need to follow the data: the prices of operations, and the names of the inputs for messages."""
 
     weights: Weights
     names: tuple[str, ...]
@@ -58,9 +58,9 @@ class Following:
         measured: Measured,
         compared: Statistics | None,
     ) -> Comparison:
-        """Whether another choice is cheaper by the margin; ``compared`` is what a bucket last compared plans by.
+        """Whether another choice is cheaper by the margin; ``compared`` has the statistics of the last comparison.
 
-        What is steady is not compared again. Nothing is decided by a share of pairs that is assumed.
+        Compares again only if the statistics have changed. Keeps the choice as long as the selectivity is not measured.
         """
         if measured.selectivity is None or not isinstance(stage, JoiningStage):
             return Comparison(compared)
@@ -73,7 +73,7 @@ class Following:
         seconds, best = fold_choices(setting, stage, flows, instants)[0]
         if best == choice or MARGIN * seconds >= now:
             return Comparison(statistics)
-        reason = f"estimated at {seconds / now:.0%} of its CPU, by {_measured(setting, self.names)}"
+        reason = f"estimated to take {seconds / now:.0%} of its CPU; measured: {_measured(setting, self.names)}"
         return Comparison(statistics, best, Change(self.title(stage, choice), self.title(stage, best), reason))
 
     def title(self, stage: StatefulStage, choice: FoldChoice) -> str:
@@ -94,8 +94,8 @@ def _numbers(stream: StreamStatistics) -> tuple[float, ...]:
 
 def _measured(setting: Setting, names: tuple[str, ...]) -> str:
     """What was measured, in words."""
-    told = [
+    streams = [
         f"{name} {stream.rate:,.0f} rows/s, {stream.keys:,.0f} keys, {stream.groups:,.0f} groups"
         for name, stream in zip(names, setting.statistics.streams, strict=True)
     ]
-    return f"{'; '.join(told)}; {setting.statistics.selectivity:.2g} of the pairs join"
+    return f"{'; '.join(streams)}; {setting.statistics.selectivity:.2g} of the pairs join"

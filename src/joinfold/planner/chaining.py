@@ -5,12 +5,12 @@
     b ── auction ── a ── seller ── p                     1. a, p by seller    a view by a.id
                                                          2. b, view by auction
 
-A join tree has the inputs for nodes, and the inputs that share a key class hang together in it. From the leaves to the
-root, an input is folded with the views of its branches: those over one key in one fold, others one after another. Each
-fold groups by what is still needed: keys of inputs that come later, and GROUP BY.
+The nodes of a join tree are the inputs, and inputs that share a key class are connected in it. From the leaves to the
+root, each input is folded with the views of its branches. Branches over the same key are joined in one fold, others in
+one fold after another. A fold groups by what later folds need: the keys of later inputs, and GROUP BY.
 
-A product of the query names a column of each input. A view has a column for the part of every product that its inputs
-make; so sums over all inputs are sums of products of few, fold by fold.
+A product of the query names a column of each input. A view has one column for each part of a product that its inputs
+contribute. So a sum over all inputs is computed fold by fold, as sums of products of a few factors.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,12 +28,12 @@ from joinfold.planner.planned_query import PlannedQuery, with_stages
 from joinfold.window import Landmark
 
 _COUNTED = ColumnRef(True, 0)
-Part = tuple[tuple[int, ColumnRef], ...]  # of a product: a column for some of the inputs
+Part = tuple[tuple[int, ColumnRef], ...]  # part of a product: (input, its column) for some of the inputs
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """An input in the join tree, what hangs below it, and the key classes that join it with what is above."""
+    """An input in the join tree, the branches below it, and the key classes that join it with its parent."""
 
     ordinal: int
     keys: frozenset[int]
@@ -46,7 +46,7 @@ class Branch:
 
 
 def join_tree(body: Body, root: int) -> Branch | None:
-    """The join tree from a root, if the inputs are joined by keys alone, without a cycle."""
+    """The join tree with this root; None if keys alone do not connect the inputs, or form a cycle."""
     classes = [frozenset(spec.classes) for spec in body.inputs]
     above = graph.join_tree(classes, root)
     if above is None:
@@ -61,16 +61,20 @@ def join_tree(body: Body, root: int) -> Branch | None:
 
 
 def needs_chain(stage: JoiningStage) -> bool:
-    """Whether a chain serves where one fold would enumerate combinations: over one key, one fold is all there is."""
+    """Whether a chain of folds can replace one fold that would enumerate combinations.
+
+    A join over one key needs only one fold.
+    """
     if not isinstance(stage, FoldAtInstants) or len(stage.body.inputs) < 3 or stage.body.combining:
         return False
     return not stage.body.has_one_key and join_tree(stage.body, 0) is not None
 
 
 def usual_root(body: Body, timing: Timing) -> int:
-    """The input that is joined last: what changes there goes through one fold only, so it should be the fastest.
+    """The root to take where nothing is known about the data.
 
-    Nothing is known of the data; dimensions are often landmarks, what is summed is often a fact, and facts are often at
+    A change of the root input goes through one fold only, so the root should be the fastest stream. That is usually the
+    fact table: dimensions are often landmark windows, summed columns are often those of facts, and facts are often at
     an end of the tree.
     """
     tree = join_tree(body, 0)
@@ -87,7 +91,7 @@ def usual_root(body: Body, timing: Timing) -> int:
 
 
 def in_chain(plan: PlannedQuery, root: int) -> PlannedQuery:
-    """The plan with a chain to a root in the place of one stage of all inputs."""
+    """The plan with a chain of folds to this root instead of one stage that joins all inputs."""
     *before, stage = plan.stages
     assert isinstance(stage, FoldAtInstants) and isinstance(stage.output, ToMerge)
     folds = chain(stage.body, root, stage.output, len(before))
@@ -96,20 +100,20 @@ def in_chain(plan: PlannedQuery, root: int) -> PlannedQuery:
 
 
 def usual_input(plan: PhysicalPlan, stream: int) -> InputSpec:
-    """The input that a stream is in the usual plan: its keys and groups are those that statistics are about."""
+    """The input that reads this stream in the usual plan. Statistics count its keys and groups."""
     stage, source = plan.answering, StreamRows(stream)
     if plan.root is None and needs_chain(stage):
         folds = chain(stage.body, usual_root(stage.body, plan.timing), ToMerge())
-        found = next((spec for fold in folds for spec in fold.body.inputs if spec.source == source), None)
-        if found is not None:
-            return found
+        reading = next((spec for fold in folds for spec in fold.body.inputs if spec.source == source), None)
+        if reading is not None:
+            return reading
     return plan.pipeline.input_of(stream)
 
 
 def chain(body: Body, root: int, output: ToMerge, before: int = 0) -> tuple[FoldAtInstants, ...]:
-    """The folds along the join tree from a root; the products and extremes of the last are those of the body.
+    """The folds along the join tree to a root. The last fold has the products and extremes of ``body``.
 
-    ``before`` is the number of stages that come before them.
+    ``before`` is the number of stages that come before the folds.
     """
     tree = join_tree(body, root)
     assert tree is not None
@@ -122,9 +126,11 @@ def chain(body: Body, root: int, output: ToMerge, before: int = 0) -> tuple[Fold
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """What a fold joins, an input or a view: its inputs, a column for each key class, the columns of GROUP BY.
+    """An input or a view that a fold joins.
 
-    ``ordinal`` is that of the input, None for a view of several; ``step`` is the one that makes the view.
+    ``ordinal`` is the number of the input, None for a view. ``step`` is the number of the step that makes the view, -1
+    for an input. ``inputs`` are the inputs of the query that it covers. ``columns`` has a column for each key class,
+    ``groups`` the columns of GROUP BY.
     """
 
     source: InputSource
@@ -137,7 +143,7 @@ class _Member:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A fold: its key, its members, and what it groups by of each."""
+    """A fold: its key classes, its members, and the columns of each member that it groups by."""
 
     keys: tuple[int, ...]
     members: tuple[_Member, ...]
@@ -145,7 +151,7 @@ class _Step:
 
 
 class _Steps:
-    """Which folds there are."""
+    """Collects the folds of a chain, in the order in which they run."""
 
     def __init__(self, body: Body, before: int) -> None:
         self.body = body
@@ -153,7 +159,7 @@ class _Steps:
         self.steps: list[_Step] = []
 
     def member(self, branch: Branch) -> _Member:
-        """A branch as a member of the fold above: a view of all that hangs below, or the input itself."""
+        """A branch as a member of the fold above: the input itself if it is a leaf, else a view of the whole branch."""
         spec = self.body.inputs[branch.ordinal]
         columns = dict(zip(spec.classes, spec.keys, strict=True))
         member = _Member(spec.source, branch.ordinal, -1, frozenset({branch.ordinal}), columns, spec.groups)
@@ -165,7 +171,7 @@ class _Steps:
         return member
 
     def _folded(self, keys: frozenset[int], members: tuple[_Member, ...]) -> _Member:
-        """Adds a fold; the view that it makes."""
+        """Adds a fold of the members; returns the view that it makes."""
         inputs = frozenset().union(*(member.inputs for member in members))
         others = [spec for ordinal, spec in enumerate(self.body.inputs) if ordinal not in inputs]
         later = {number for spec in others for number in spec.classes}
@@ -186,7 +192,7 @@ class _Steps:
 
 @dataclass(slots=True)
 class _Payload:
-    """The sums that a fold gives: parts of products, and extremes, all by the inputs of the query."""
+    """The sums that a fold makes: parts of products, and extremes. Both refer to the inputs of the query."""
 
     integers: list[Part]
     reals: list[Part] = field(default_factory=list)
@@ -194,7 +200,7 @@ class _Payload:
 
 
 class _Payloads:
-    """What each fold sums, from the last one, which gives what the query wants, to the first."""
+    """What each fold sums: found from the last fold, which makes the sums of the query, back to the first."""
 
     def __init__(self, body: Body, steps: Sequence[_Step]) -> None:
         self.body = body
@@ -212,7 +218,7 @@ class _Payloads:
         return tuple(found[::-1])
 
     def _body(self, number: int) -> Body:
-        """The body of a fold; folds before it learn what it wants of them."""
+        """The body of a fold. Adds the sums that it reads from views to the payloads of earlier folds."""
         step, payload = self.steps[number], self.payloads[number]
         integers = tuple(self._integer_product(step, part) for part in payload.integers)
         reals = tuple((*(self._column(member, part) for member in step.members), _COUNTED) for part in payload.reals)
@@ -231,7 +237,7 @@ class _Payloads:
         return (*(column.index for column in columns), 0)
 
     def _column(self, member: _Member, part: Part) -> ColumnRef:
-        """The column of a member that has its share of a product."""
+        """The column of a member that has its part of a product. A view gets the column if it has none yet."""
         own = tuple((ordinal, ref) for ordinal, ref in part if ordinal in member.inputs)
         if member.ordinal is not None:
             ((_, ref),) = own
@@ -280,7 +286,7 @@ class _Payloads:
         )
 
     def _view_name(self, member: _Member) -> str:
-        """The inputs that a view joins; unlike the name of any input, whatever these are called."""
+        """A name made of the inputs that the view joins; it differs from the names of all inputs."""
         aliases = [spec.name for spec in self.body.inputs]
         name = f"view of {', '.join(sorted(quoted(aliases[ordinal]) for ordinal in member.inputs))}"
         while name in aliases:
@@ -288,7 +294,7 @@ class _Payloads:
         return name
 
     def _names(self, part: Part) -> tuple[str, ...]:
-        """What a column of a view is the product of."""
+        """The names of the sums whose product a column of a view is."""
         names = []
         for ordinal, ref in part:
             spec = self.body.inputs[ordinal]
@@ -296,7 +302,7 @@ class _Payloads:
         return tuple(sorted(name for name in names if name != COUNT))
 
     def _view_extreme(self, extreme: ExtremeFold) -> Extreme:
-        """An extreme as a view has it: under the conditions of its own input, and of those that it is joined with."""
+        """An extreme of a view: its conditions are those of its own input and of the inputs that it is joined with."""
         own = self.body.extreme(extreme)
         conditions: list[str] = []
         for ordinal, column in enumerate(extreme.partners[:-1]):
@@ -319,5 +325,5 @@ def _is_exact(part: Part) -> bool:
 
 
 def _is_valued(column: IntegerSum | ViewSum) -> bool:
-    """Whether a column sums a number; else it counts."""
+    """Whether a column sums numbers. Otherwise it counts rows."""
     return isinstance(column, IntegerSum) and column.is_valued

@@ -1,4 +1,4 @@
-"""What the passes of the planner know besides the plan."""
+"""What the passes of the planner know in addition to the plan."""
 
 from dataclasses import dataclass
 
@@ -9,10 +9,10 @@ from joinfold.planner.stream_statistics import Statistics
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What is asked for, what is known of the streams, what operations cost, and which roots a chain may have.
+    """What is forced, what is known about the streams, the prices of operations, and the roots that a chain may have.
 
-    Without ``statistics`` nothing is estimated. Where a checkpoint has state, ``roots`` has the root that it was made
-    with, None for a plan without a chain; else any root may be taken.
+    Without ``statistics`` nothing is estimated. If a checkpoint has state, ``roots`` has the root that it was made
+    with: an alias, or None for a plan without a chain. If ``roots`` itself is None, every root is allowed.
     """
 
     wanted: Plan

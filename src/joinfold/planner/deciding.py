@@ -1,9 +1,11 @@
-"""The decision for a plan: what it is chosen among, what each would cost, and why it is the one.
+"""The decision for a plan: the alternatives, what each would cost, which one is taken, and why.
 
-What is forced is taken, and where nothing is known of the streams the usual plan is: estimates are shown, not followed.
-Else the cheapest is taken. Of a join over different keys that is a chain of folds, whatever its root, unless one fold
-of all inputs is cheaper by far: what it costs depends on the number of combinations, which estimates know least of, and
-a checkpoint stays with the one or the other.
+A forced plan is taken whatever it costs. If nothing is known about the streams, the usual plan is taken: estimates are
+shown, but not followed. Otherwise the cheapest plan is taken.
+
+A join over different keys becomes the cheapest chain of folds, unless one fold of all inputs is cheaper by the factor
+`BY_FAR`. The cost of one fold depends on the number of combinations, which is the least certain estimate, and a
+checkpoint cannot change from one fold to a chain or back.
 """
 
 import os
@@ -24,61 +26,65 @@ BY_FAR = 2.0
 ALIKE = 0.95
 
 
-def decide(plan: PlannedQuery, asked: PlannedQuery, context: Context) -> Decision:
-    """The decision among plans with one stage of all inputs, or with chains; ``asked`` is as forced, or as usual."""
+def decide(plan: PlannedQuery, requested: PlannedQuery, context: Context) -> Decision:
+    """The decision among one stage of all inputs and chains; ``requested`` is the forced plan, else the usual one."""
     assert context.statistics is not None
     setting = Setting.of(plan, context.statistics, context.weights, os.cpu_count() or 1)
-    usual = _alternative(setting, asked)
+    usual = _alternative(setting, requested)
     others = [
         other
         for other in _alternatives(plan, setting)
-        if (other.plan.choices, other.plan.root) != (asked.choices, asked.root)
+        if (other.plan.choices, other.plan.root) != (requested.choices, requested.root)
     ]
     ranked = sorted((usual, *others), key=lambda other: other.estimate.cpu)
     if context.roots is not None and not context.wanted.forces:
         ranked = [other for other in ranked if other.plan.root in context.roots] or ranked
     taken = usual if usual in ranked else ranked[0]
     if context.wanted.forces:
-        chosen, reason = taken, f"the plan asks for it; {_beside(taken, ranked)}"
+        chosen, reason = taken, f"the plan is forced; {_beside(taken, ranked)}"
     elif not setting.statistics.is_known:
-        chosen, reason = taken, "nothing is known of the streams, so this is the usual plan and its costs are guesses"
+        reason = "nothing is known about the streams, so this is the usual plan and its costs are guesses"
+        chosen = taken
     else:
         chosen, reason = _cheapest(taken, ranked)
     has_seconds = all(input_.source.clock != BIGINT for input_ in plan.query.streams)
-    cores = os.cpu_count() or 1 if has_seconds else inf  # a clock of its own cannot be kept up with or not
+    cores = os.cpu_count() or 1 if has_seconds else inf  # on an integer clock a second has no meaning
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     warnings = decision_warnings(chosen.estimate, cores, memory) if setting.statistics.is_known else ()
     return Decision(tuple(ranked), chosen, reason, setting.statistics, warnings)
 
 
 def _cheapest(usual: Alternative, ranked: list[Alternative]) -> tuple[Alternative, str]:
-    """The cheapest plan and why, unless it is hardly cheaper than the usual one, or one fold in place of a chain."""
+    """The plan to take and why: the cheapest, with two exceptions.
+
+    The usual plan, if the cheapest is hardly cheaper. A chain, if the cheapest is one fold that is not cheaper by far.
+    """
     cheapest, chains = ranked[0], [other for other in ranked if other.plan.root is not None]
     if chains and cheapest.plan.root is None and BY_FAR * cheapest.estimate.cpu > chains[0].estimate.cpu:
         cheapest = chains[0]
     if usual is not cheapest and ALIKE * usual.estimate.cpu <= cheapest.estimate.cpu:
-        return usual, "it is the usual plan, and none is estimated to be cheaper by more than a twentieth"
+        return usual, "it is the usual plan, and no other is estimated to be more than 5% cheaper"
     if cheapest is ranked[0]:
         return cheapest, f"it is estimated to be the cheapest; {_beside(cheapest, ranked)}"
-    return cheapest, f"what it costs does not depend on the number of combinations; {_beside(cheapest, ranked)}"
+    return cheapest, f"its cost does not depend on the number of combinations; {_beside(cheapest, ranked)}"
 
 
 def _beside(chosen: Alternative, ranked: list[Alternative]) -> str:
-    """How a plan stands beside the best of the others."""
+    """Compares a plan with the cheapest of the others, in words."""
     others = [other for other in ranked if other is not chosen]
     if not others:
-        return "there is no other"
-    best, mine = others[0], chosen.estimate.cpu
-    ratio = best.estimate.cpu / mine if mine else 1.0
+        return "there is no other plan"
+    best, cpu = others[0], chosen.estimate.cpu
+    ratio = best.estimate.cpu / cpu if cpu else 1.0
     if ratio < ALIKE:
         return f"'{best.title}' would take {ratio:.0%} of its CPU"
     if ratio < 1 / ALIKE:
-        return f"'{best.title}' would take about as much"
+        return f"'{best.title}' would take about as much CPU"
     return f"the next best, '{best.title}', would take {ratio:.2g} times its CPU"
 
 
 def _alternatives(plan: PlannedQuery, setting: Setting) -> list[Alternative]:
-    """All plans that are looked at."""
+    """All plans that are compared."""
     found = []
     if needs_chain(plan.answering):
         found += [_alternative(setting, in_chain(plan, root)) for root in range(plan.timing.streams)]

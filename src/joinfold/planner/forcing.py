@@ -1,6 +1,6 @@
-"""Plans that are asked for: `Plan` from Python, OPTION in SQL, ``--plan`` on the command line.
+"""Forced plans: `Plan` from Python, OPTION in SQL, ``--plan`` on the command line.
 
-What is not given is chosen as usual. What cannot be done is refused with what can.
+What is not given is chosen as usual. A plan that cannot run is refused, and the message says what can.
 """
 
 import re
@@ -44,11 +44,11 @@ _INDEX = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*$")
 class Plan:
     """What to force: a method, the inputs that are aggregated early, an index for inputs, the order of probing.
 
-    Of a join over different keys, the ``root``: the input that is joined last. Of a plain join by window ids, what
-    result windows ``share``: pairs of sub-windows, or nothing.
+    In a join over different keys also the ``root``, the input that is joined last. In a plain join under SYNC ON WINDOW
+    ID also what result windows ``share``: 'pairs' of sub-windows, or 'nothing'.
 
-    What is said of inputs forces nothing: ``rate``, their rows for a second, and how many different ``keys`` and
-    ``groups`` there are. ``adapt`` is 'off' where a running query is to stay with its plan.
+    The other parameters force nothing. ``rate`` (rows per second), ``keys`` and ``groups`` (how many different ones)
+    declare what is known about inputs. ``adapt='off'`` keeps a running query to its plan.
 
     ``jf.Plan(method="tc", early=("a",), index={"a": "hash", "b": "btree(order=50)"})``
     """
@@ -69,41 +69,41 @@ class Plan:
             raise UsageError(f"unknown method '{self.method}'", f"the methods are: {', '.join(METHOD_NAMES)}.")
         for name, aliases in (("early", self.early), ("order", self.order)):
             if isinstance(aliases, str):
-                raise UsageError(f"{name} is a tuple of inputs, not a text", f"write {name}=({aliases!r},).")
+                raise UsageError(f"{name} must be a tuple of inputs, not a string", f"write {name}=({aliases!r},).")
         if not isinstance(self.index, Mapping):
-            raise UsageError("index gives a structure for each input", "write index={'a': 'hash'}.")
+            raise UsageError("index must be a mapping from inputs to indexes", "write index={'a': 'hash'}.")
         for text in self.index.values():
             _index(text)
         if self.root is not None and not isinstance(self.root, str):
-            raise UsageError("root is the alias of an input", "write root='a'.")
+            raise UsageError("root must be the alias of an input", "write root='a'.")
         if self.share not in (None, *SHARED):
             raise UsageError(f"result windows cannot share '{self.share}'", f"they can share: {', '.join(SHARED)}.")
         for name, numbers in (("rate", self.rate), ("keys", self.keys), ("groups", self.groups)):
             if not isinstance(numbers, Mapping):
-                raise UsageError(f"{name} gives a number for each input", f"write {name}={{'a': 1000}}.")
+                raise UsageError(f"{name} must be a mapping from inputs to numbers", f"write {name}={{'a': 1000}}.")
             for alias, number in numbers.items():
                 (checked_rate if name == "rate" else checked_count)(number, f"the {name} of '{alias}'")
         if self.adapt not in (None, *SWITCH):
-            raise UsageError(f"adapt cannot be '{self.adapt}'", f"it is: {', '.join(SWITCH)}.")
+            raise UsageError(f"adapt cannot be '{self.adapt}'", f"it can be: {', '.join(SWITCH)}.")
 
     @property
     def forces(self) -> bool:
-        """Whether anything is forced; what is said of inputs leaves the choice open."""
+        """Whether anything is forced. Declared numbers and ``adapt`` force nothing."""
         return replace(self, rate={}, keys={}, groups={}, adapt=None) != Plan()
 
     @property
     def inputs_named(self) -> tuple[str, ...]:
-        """The inputs that something is said of, besides the root."""
+        """All inputs that the plan names, except the root."""
         return (*(self.early or ()), *self.index, *(self.order or ()), *self.rate, *self.keys, *self.groups)
 
     def declared(self, alias: str) -> Declared:
-        """What is said of an input."""
+        """What the plan declares about an input."""
         return Declared(self.rate.get(alias), self.keys.get(alias), self.groups.get(alias))
 
     @staticmethod
     def of(settings: Mapping[str, Value]) -> "Plan":
-        """From the settings of OPTION: method, early and order as words, index as 'a hash, b btree', rate as 'a 50'."""
-        given: dict[str, object] = {}
+        """A plan from the settings of OPTION, such as early = 'a, b', index = 'a hash, b btree', rate = 'a 50'."""
+        fields: dict[str, object] = {}
         for name, value in settings.items():
             if name not in _READERS:
                 near = suggestion(name, _READERS)
@@ -112,32 +112,32 @@ class Plan:
             if name == "adapt" and isinstance(value, bool):
                 value = "on" if value else "off"
             if not isinstance(value, str):
-                raise UsageError(f"option '{name}' is a text, not {value!r}", f"write {name} = '…'.")
-            given[name] = _READERS[name](value)
-        return Plan(**given)  # type: ignore[arg-type]
+                raise UsageError(f"option '{name}' must be a string, not {value!r}", f"write {name} = '…'.")
+            fields[name] = _READERS[name](value)
+        return Plan(**fields)  # type: ignore[arg-type]
 
     @staticmethod
     def wanted(options: Iterable[tuple[str, Value]], forced: "Plan | None") -> "Plan":
-        """What OPTION says, under what is forced from elsewhere."""
-        asked = Plan.of(dict(options))
-        return asked if forced is None else forced.over(asked)
+        """The plan of OPTION, overridden by what is ``forced`` from Python or the command line."""
+        written = Plan.of(dict(options))
+        return written if forced is None else forced.over(written)
 
     @staticmethod
     def parse(text: str) -> "Plan":
-        """From the text of --plan, such as 'method=tc; early=a; index=a hash, b btree'."""
+        """A plan from the text of --plan, such as 'method=tc; early=a; index=a hash, b btree'."""
         settings: dict[str, Value] = {}
         for part in filter(str.strip, text.split(";")):
             name, equals, value = part.partition("=")
             if not equals or not value.strip():
-                raise UsageError(f"'{part.strip()}' is not a choice of a plan", "write 'method=tc; index=a hash'.")
+                raise UsageError(f"'{part.strip()}' is not of the form name=value", "write 'method=tc; index=a hash'.")
             name = name.strip().lower()
             if name in settings:
-                raise UsageError(f"option '{name}' is given twice", "give each once.")
+                raise UsageError(f"option '{name}' is given twice", "give each option once.")
             settings[name] = value.strip()
         return Plan.of(settings)
 
     def over(self, other: "Plan") -> "Plan":
-        """This plan, with what it leaves open from another."""
+        """This plan, with what it leaves open taken from another."""
         return Plan(
             self.method or other.method,
             other.early if self.early is None else self.early,
@@ -153,21 +153,21 @@ class Plan:
 
 
 def refuse_inputs(plan: PlannedQuery, wanted: Plan) -> None:
-    """Refuses what is said of inputs that are not there, or that have no window."""
+    """Refuses a plan that names an unknown input, or a relation."""
     aliases = plan.timing.names
     for alias in wanted.inputs_named:
         if alias in aliases:
             continue
         if any(input_.alias == alias for input_ in plan.query.inputs):
-            hint = f"it is joined before anything is kept; the inputs with a window are: {', '.join(aliases)}."
-            raise QueryError(f"the plan speaks of '{alias}', which is a relation", hint=hint)
-        raise QueryError(f"the plan speaks of an input '{alias}'", hint=f"the inputs are: {', '.join(aliases)}.")
+            hint = f"relations are joined before the plan begins; the inputs with a window are: {', '.join(aliases)}."
+            raise QueryError(f"the plan names '{alias}', which is a relation", hint=hint)
+        raise QueryError(f"the plan names an unknown input '{alias}'", hint=f"the inputs are: {', '.join(aliases)}.")
 
 
 def as_asked(plan: PlannedQuery, wanted: Plan) -> PlannedQuery:
-    """The plan as it is asked for, and what is left open as usual; raises `QueryError` for what cannot be done.
+    """The forced plan, with what is left open chosen as usual; raises `QueryError` for a plan that cannot run.
 
-    A join over different keys is a chain of folds, unless something is forced that concerns one fold of all inputs.
+    A join over different keys is a chain of folds, unless something is forced that only one fold of all inputs has.
     """
     refuse_inputs(plan, wanted)
     aliases, stage = plan.timing.names, plan.answering
@@ -181,34 +181,34 @@ def as_asked(plan: PlannedQuery, wanted: Plan) -> PlannedQuery:
 
 def _refuse_root(aliases: Sequence[str], root: str, is_chain: bool) -> None:
     if root not in aliases:
-        raise QueryError(f"the plan speaks of an input '{root}'", hint=f"the inputs are: {', '.join(aliases)}.")
+        raise QueryError(f"the plan names an unknown input '{root}'", hint=f"the inputs are: {', '.join(aliases)}.")
     if not is_chain:
-        hint = "leave the root out; a method, early, index or order is for one fold of all inputs."
+        hint = "leave out the root. A forced method, early, index or order also excludes it."
         raise QueryError("only a join over different keys, without a cycle, has a root", hint=hint)
 
 
 def _choice(stage: JoiningStage, timing: Timing, wanted: Plan) -> FoldChoice:
-    """The choice for a stage of all inputs."""
+    """The choice for one stage of all inputs; refuses what the stage cannot do."""
     usual = usual_choice(stage)
     if not wanted.forces:
         return usual
     body = stage.body
     if wanted.share is not None and not (is_plain(stage) and isinstance(timing.rule, ByWindowId)):
-        raise QueryError("only plain joins by window ids share pairs", hint="leave share out.")
+        raise QueryError("only a plain join under SYNC ON WINDOW ID can share pairs", hint="leave out share.")
     if is_plain(stage) and (wanted.method or wanted.early is not None):
         raise QueryError("a plain join has nothing to aggregate", hint="only index and order can be chosen for it.")
     if wanted.method == "ic" and body.extremes:
-        hint = "TC and PC can; without a method, each aggregate has its own."
-        raise QueryError("IC cannot take back a MIN or MAX", hint=hint)
+        hint = "TC and PC can. Without a forced method, each aggregate gets one that can."
+        raise QueryError("IC cannot maintain a MIN or MAX", hint=hint)
     if wanted.method in ("tc", "pc") and body.is_open_ended:
-        hint = "IC needs not; leave the method out, or use windows of time alone."
+        hint = "IC does not need to know. Leave out the method, or use windows that do not count rows."
         raise QueryError(
-            f"{wanted.method.upper()} must know when rows leave, and windows that count rows do not", hint=hint
+            f"{wanted.method.upper()} must know when rows leave, and windows that count rows cannot tell", hint=hint
         )
     if wanted.early and body.is_open_ended and body.extremes:
-        hint = "write early = none, or use windows of time alone."
+        hint = "write early = none, or use windows that do not count rows."
         raise QueryError(
-            "where windows count rows, a MIN or MAX is counted row by row, and nothing is early", hint=hint
+            "where windows count rows, MIN and MAX need every row, so nothing can be aggregated early", hint=hint
         )
     early = usual.early if wanted.early is None else _early(body, timing.names, wanted.early)
     order = _order(body, timing.names, wanted.order)
@@ -230,29 +230,29 @@ def _order(body: Body, aliases: Sequence[str], order: tuple[str, ...] | None) ->
 
 
 def _indexes(stage: JoiningStage, aliases: Sequence[str], wanted: Plan, choice: FoldChoice) -> tuple[Index, ...]:
-    given = {aliases.index(alias): _index(text) for alias, text in wanted.index.items()}
+    forced = {aliases.index(alias): _index(text) for alias, text in wanted.index.items()}
     body, ordinals = stage.body, range(len(stage.body.inputs))
     summed = can_sum(stage) and choice.method == "ic" and choice.early == frozenset(ordinals)
-    if SUMS in given.values():
-        if not summed or set(given.values()) != {SUMS}:
+    if SUMS in forced.values():
+        if not summed or set(forced.values()) != {SUMS}:
             raise QueryError(
-                "sums over ranges need one inequality or band, no other condition on combinations, sums of numbers "
-                "that do not round, IC and early aggregation, and serve all inputs or none",
-                hint=f"{', '.join(STRUCTURES)} can; hash where there is an equality.",
+                "sums over ranges need two inputs, one inequality or band, no other condition or value over both, sums "
+                "that do not round, IC and early aggregation, and no other index beside them",
+                hint=f"use one of: {', '.join(STRUCTURES)}; hash only where there is an equality.",
             )
         return (SUMS,) * len(ordinals)
-    if summed and not given:
+    if summed and not forced:
         return (SUMS,) * len(ordinals)
     steps = [step for first in ordinals for step in steps_from(body, choice.order, first)]
     keyless = {step.ordinal for step in steps if not step.classes and step.ordinal < len(aliases)}
-    for ordinal in sorted(keyless & given.keys()):
-        if STRUCTURES[given[ordinal].structure].needs_key:
-            can = [name for name, kind in STRUCTURES.items() if not kind.needs_key]
+    for ordinal in sorted(keyless & forced.keys()):
+        if STRUCTURES[forced[ordinal].structure].needs_key:
+            keyless_structures = [name for name, kind in STRUCTURES.items() if not kind.needs_key]
             raise QueryError(
-                f"{given[ordinal].structure} finds equal keys only, and '{aliases[ordinal]}' is looked for without one",
-                hint=f"{', '.join(can)} can.",
+                f"{forced[ordinal].structure} finds equal keys only, and '{aliases[ordinal]}' is probed without a key",
+                hint=f"use one of: {', '.join(keyless_structures)}.",
             )
-    return tuple(given.get(ordinal, TREE if ordinal in keyless else finding_index(body)) for ordinal in ordinals)
+    return tuple(forced.get(ordinal, TREE if ordinal in keyless else finding_index(body)) for ordinal in ordinals)
 
 
 def _index(text: str) -> Index:
@@ -286,7 +286,7 @@ def _index_words(text: str) -> dict[str, str]:
     for part in re.split(r",(?![^()]*\))", text):
         alias, _, index = part.strip().partition(" ")
         if not index.strip():
-            raise UsageError(f"'{part.strip()}' names no input and index", "write index = 'a hash, b btree'.")
+            raise UsageError(f"'{part.strip()}' is not an input and an index", "write index = 'a hash, b btree'.")
         if alias in found:
             raise UsageError(f"input '{alias}' is given two indexes", "give it one.")
         found[alias] = index.strip()
@@ -294,14 +294,14 @@ def _index_words(text: str) -> dict[str, str]:
 
 
 def _number_words(name: str) -> Callable[[str], dict[str, float]]:
-    """Reads a number for each input, such as 'a 2000, b 10'."""
+    """A reader of a number for each input, such as 'a 2000, b 10'."""
 
     def read(text: str) -> dict[str, float]:
         found: dict[str, float] = {}
         for part in text.split(","):
             alias, _, number = part.strip().rpartition(" ")
             if not alias or not _NUMBER.fullmatch(number):
-                raise UsageError(f"'{part.strip()}' names no input and number", f"write {name} = 'a 2000, b 10'.")
+                raise UsageError(f"'{part.strip()}' is not an input and a number", f"write {name} = 'a 2000, b 10'.")
             if alias.strip() in found:
                 raise UsageError(f"input '{alias.strip()}' is given two numbers by {name}", "give it one.")
             found[alias.strip()] = float(number)

@@ -1,4 +1,4 @@
-"""A planned query: the physical plan, with what it was chosen among and how a running query may change it."""
+"""A planned query: the physical plan, the decision for it, and how a running query may change it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,10 @@ Keys = Sequence[tuple[Expression, ...]]
 
 @dataclass(frozen=True, slots=True)
 class PlannedQuery(PhysicalPlan):
-    """``decision`` is None where nothing was estimated, ``following`` where a running query stays with its plan."""
+    """A physical plan with the decision for it.
+
+    ``decision`` is None if nothing was estimated, ``following`` if a running query keeps its plan.
+    """
 
     decision: Decision | None = None
     following: Following | None = None
@@ -28,7 +31,7 @@ def with_stages(
     choices: Sequence[FoldChoice],
     root: str | None = None,
 ) -> PlannedQuery:
-    """The plan with other stages; what comes last takes the totals of the one that answers."""
+    """The plan with other stages. MERGE then reads the totals of the new answering stage."""
     *_, answering = stages
     assert isinstance(answering, JoiningStage)
     last = _last(plan, answering.body)
@@ -37,7 +40,7 @@ def with_stages(
 
 
 def crosses_buckets(query: LogicalQuery, keys: Keys, body: Body) -> bool:
-    """Groups cross buckets unless GROUP BY determines every key that rows are distributed by."""
+    """Whether a group can be in several buckets. It cannot if GROUP BY has every key that rows are distributed by."""
     grouped, classes = set(query.groups), body.bucket_classes
     return not classes or not all(grouped & set(keys[number]) for number in classes)
 

@@ -1,4 +1,4 @@
-"""The planner: a draft of one stage that joins everything, and passes that make a plan of it."""
+"""The planner: drafts one stage that joins all inputs, and runs passes that turn the draft into a plan."""
 
 from collections.abc import Callable
 
@@ -28,10 +28,11 @@ def plan_query(
     weights: Weights | None = None,
     roots: frozenset[str | None] | None = None,
 ) -> PlannedQuery:
-    """The plan of a query, or of its draft, with what is forced besides OPTION.
+    """The plan of a query or of its draft. ``forced`` overrides OPTION.
 
-    With ``statistics`` it is chosen by cost, with the weights of this machine unless others are given, among plans with
-    one of the ``roots``, if these are given. Raises `QueryError` for what cannot be, or no engine runs yet.
+    With ``statistics`` the plan is chosen by cost. ``weights`` are the prices of operations, by default those of this
+    machine. If ``roots`` is given, only plans with one of these roots are considered. Raises `QueryError` for a forced
+    plan that cannot run, and for a query that no engine runs yet.
     """
     plan = query if isinstance(query, PlannedQuery) else draft(query)
     wanted = Plan.wanted(plan.query.options, forced)
@@ -42,7 +43,7 @@ def plan_query(
 
 
 def has_rival(drafted: PlannedQuery) -> bool:
-    """Whether more than one plan is worth a look: not where sets by key answer in one stage."""
+    """Whether several plans must be compared: not if aggregation sets by key answer the query in one stage."""
     nothing = Context(Plan(), None, usual_weights())
     stage = keep_last_rows(drafted, nothing).answering
     return needs_chain(stage) or usual_choice(stage).windows != "sets"

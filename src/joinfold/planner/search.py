@@ -1,15 +1,13 @@
-"""Which plan: all of them for few inputs, the promising ones for many.
+"""Searches for the cheapest choice of a fold: exhaustively for few inputs, greedily for many.
 
-For one fold a plan is a method, the inputs that are aggregated early, and a structure for each window:
+A choice is a method, the set of inputs that are aggregated early, and a structure for each window:
 
-    two or three inputs    every method, IC with every set of early inputs
-    more                   Tran's greedy rule: begin with all early, or none, and change the input that saves most,
-                           as long as one does
+    up to three inputs     every method; IC with every set of early inputs
+    more                   Tran's greedy rule: start with all inputs early, and with none; change the input that saves
+                           most, as long as one saves anything
 
-What a structure costs does not depend on those of other windows (Kang), so each window takes its cheapest by itself.
-Windows are probed in the order of what they let through, the fewest first. A chain has a plan for every root.
-
-Where nothing is known of the streams nothing is decided by estimates: the usual plan is taken.
+The cost of a structure does not depend on the structures of other windows (Kang), so each window takes its cheapest.
+Windows are probed in the order of how many entries share a key, fewest first.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,14 +23,17 @@ from joinfold.physical.stage import Body, JoiningStage, StatefulStage, is_plain
 from joinfold.planner.cost.estimating import Setting, fold_cost
 from joinfold.planner.cost.windows import Flow
 
-FEW = 3  # inputs for which every plan is looked at
+FEW = 3  # up to so many inputs the search is exhaustive
 Cost = Callable[[FoldChoice], float]
 
 
 def fold_choices(
     setting: Setting, stage: JoiningStage, flows: Sequence[Flow], instants: float
 ) -> list[tuple[float, FoldChoice]]:
-    """The choices for a fold with their cost, cheapest first: for every method and set of early inputs the best one."""
+    """The choices for a fold with their seconds of CPU per second of stream, cheapest first.
+
+    Has the usual choice, and the best one for every method and every set of early inputs that is tried.
+    """
 
     def cost(choice: FoldChoice) -> float:
         return fold_cost(setting, stage, choice, flows, instants)
@@ -49,12 +50,12 @@ def fold_choices(
 
 
 def _methods(stage: JoiningStage) -> tuple[MethodName, ...]:
-    """TC and PC must know when rows leave; a plain join has no method."""
+    """The methods to try. TC and PC must know when rows leave. A plain join has no method and counts as IC."""
     return ("ic",) if is_plain(stage) or stage.body.is_open_ended else ("ic", "tc", "pc")
 
 
 def _early_sets(stage: JoiningStage, first: FoldChoice, cost: Cost) -> Iterator[frozenset[int]]:
-    """The sets of early inputs that are looked at; where entries leave by themselves there is nothing to merge."""
+    """The sets of early inputs to try. TC, PC and extremes keep entries of different cells apart, so none is early."""
     if is_plain(stage):
         yield first.early
         return
@@ -71,7 +72,7 @@ def _early_sets(stage: JoiningStage, first: FoldChoice, cost: Cost) -> Iterator[
 
 
 def _greedy(choice: FoldChoice, ordinals: Sequence[int], cost: Cost) -> frozenset[int]:
-    """Changes one input after another, the one that saves most first."""
+    """The set of early inputs after changing one input after another, always the one that saves most."""
     least = cost(choice)
     while True:
         changed = [replace(choice, early=choice.early ^ {ordinal}) for ordinal in ordinals]
@@ -82,7 +83,7 @@ def _greedy(choice: FoldChoice, ordinals: Sequence[int], cost: Cost) -> frozense
 
 
 def _best_indexes(body: Body, choice: FoldChoice, cost: Cost) -> FoldChoice:
-    """Each window with its cheapest structure."""
+    """The choice with the cheapest structure for each window; unchanged for many inputs."""
     if len(body.inputs) > FEW:
         return choice
     for ordinal in range(len(body.inputs) - body.has_constant_row):
@@ -94,16 +95,16 @@ def _best_indexes(body: Body, choice: FoldChoice, cost: Cost) -> FoldChoice:
 
 
 def _possible(body: Body, choice: FoldChoice, ordinal: int) -> list[Index]:
-    """Structures that can find members of a window in the ways that are asked for; only hash needs a key."""
-    asked = joined.from_iterable(
+    """The structures that support every probe of a window. Only hash needs a key."""
+    probes = joined.from_iterable(
         steps_from(body, choice.order, first) for first in range(len(body.inputs)) if first != ordinal
     )
-    keyed = all(step.classes for step in asked if step.ordinal == ordinal)
+    keyed = all(step.classes for step in probes if step.ordinal == ordinal)
     return [Index(name) for name, kind in STRUCTURES.items() if keyed or not kind.needs_key]
 
 
 def _order(flows: Sequence[Flow]) -> tuple[int, ...]:
-    """Windows by how many of their entries have one key, fewest first; with two there is nothing to order."""
+    """Windows by how many entries share a key, fewest first. Two windows need no order."""
     if len(flows) < FEW:
         return tuple(range(len(flows)))
     return tuple(sorted(range(len(flows)), key=lambda ordinal: flows[ordinal].apart / flows[ordinal].keys))
@@ -114,7 +115,7 @@ def _with(indexes: tuple[Index, ...], ordinal: int, index: Index) -> tuple[Index
 
 
 def choice_title(stage: StatefulStage, choice: FoldChoice, names: Sequence[str]) -> str:
-    """A choice in a few words."""
+    """A choice in a few words, such as 'TC; early none; a hash, b btree'."""
     match choice.windows:
         case "sets":
             return "IC over hashed sets of all inputs"

@@ -1,7 +1,7 @@
-"""What is known of the streams of a query: how fast their rows come, how many keys and groups these have.
+"""What is known about the streams of a query: how fast rows come, and how many keys and groups they have.
 
-A number is *declared* by the user, *sampled* from bounded data, *measured* while the query runs, or else *assumed*: the
-same for every stream, so that nothing is decided by it that could not be decided without.
+A number is *declared* by the user, *sampled* from bounded data, *measured* while the query runs, or else *assumed*.
+Assumed numbers are the same for every stream, so they cannot favour one stream over another.
 """
 
 from dataclasses import dataclass, replace
@@ -14,12 +14,15 @@ Origin = Literal["assumed", "declared", "sampled", "measured"]
 
 @dataclass(frozen=True, slots=True)
 class StreamStatistics:
-    """One stream, as a query reads it: keys, groups and entries are those of its window.
+    """One stream, as a query reads it. Keys, groups and entries are counted in one window.
 
-    ``rate`` is in rows for a second of the stream's own time, all rows, of which the share ``passes`` goes through the
-    filters. ``entries`` counts the different combinations of keys, groups and carried values; as many as keys × groups
-    where nobody knows. ``skew`` is how many times as many rows share the key of a row as if keys were even: 1 for even
-    keys, ``keys`` where all rows have one. ``disorder`` is the share of rows that come after one of a later time.
+    - ``rate``: rows per second of the stream's own time, before filters.
+    - ``passes``: the share of rows that pass the filters.
+    - ``entries``: how many different combinations of keys, groups and carried values there are. None if unknown: then
+      `cost.windows` takes keys × groups, or no limit if other values are carried.
+    - ``skew``: how many rows share the key of an average row, relative to evenly distributed keys. 1 for even keys,
+      ``keys`` if all rows have the same key.
+    - ``disorder``: the share of rows that come after a row of a later time.
     """
 
     rate: float = 1_000.0
@@ -37,15 +40,16 @@ class StreamStatistics:
 
     @property
     def passing_rate(self) -> float:
-        """Rows for a second that go through the filters."""
+        """Rows per second that pass the filters."""
         return self.rate * self.passes
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The streams of a query in their order, and the share of combinations with equal keys that conditions let through.
+    """The streams of a query in their order, and the selectivity of its join.
 
-    ``selectivity`` is about all that joins besides equal keys: inequalities, bands, conditions.
+    ``selectivity`` is the share of combinations with equal keys that satisfy all other join conditions: inequalities,
+    bands and residual conditions.
     """
 
     streams: tuple[StreamStatistics, ...]
@@ -53,16 +57,16 @@ class Statistics:
 
     @property
     def is_known(self) -> bool:
-        """Whether anything is more than assumed."""
+        """Whether anything is known that is not assumed."""
         return any(stream.origin != "assumed" for stream in self.streams)
 
     def with_stream(self, ordinal: int, known: StreamStatistics) -> "Statistics":
-        """With other numbers for a stream."""
+        """These statistics with other numbers for one stream."""
         return replace(self, streams=(*self.streams[:ordinal], known, *self.streams[ordinal + 1 :]))
 
 
 def measured_statistics(measured: Measured) -> Statistics:
-    """What a bucket has measured; what it could not count is as assumed."""
+    """What a bucket has measured. The selectivity is assumed if the bucket has not measured it."""
     streams = tuple(
         StreamStatistics(
             known.rate,

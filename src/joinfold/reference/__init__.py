@@ -1,1 +1,1 @@
-"""The slow truth, twice: `naive`, the definition in plain Python, and `duck`, the same as DuckDB SQL."""
+"""The meaning of queries, twice and slowly: `naive`, the definition in plain Python, and `duck`, as DuckDB SQL."""

@@ -1,7 +1,7 @@
-"""Aggregates as their definitions: a list of argument tuples in, a value out.
+"""The definitions of the aggregates: from a list of argument tuples to a value.
 
-Independent of `algebra`: sums are taken over all values at once, moments about the mean in two passes, exactly
-(`Fraction`) where the values are finite.
+They are independent of `algebra`: sums are computed over all values at once, and moments about the mean in two passes.
+Both are exact (`Fraction`) if the values are finite.
 """
 
 import decimal
@@ -19,7 +19,7 @@ Arguments = Sequence[tuple[Any, ...]]
 
 
 def aggregate_value(function: str, arguments: Arguments, result: DataType) -> Any:
-    """The aggregate over the tuples; NULL (None) where it is not defined."""
+    """The aggregate over the argument tuples; None (NULL) if it is not defined for them."""
     if function in ("min_by", "max_by"):
         return _extreme_by(function, arguments, result)
     arguments = [values for values in arguments if None not in values]
@@ -44,7 +44,7 @@ def aggregate_value(function: str, arguments: Arguments, result: DataType) -> An
 
 
 def _extreme_by(function: str, arguments: Arguments, result: DataType) -> Any:
-    """x where y is extreme; of equal y the extreme x, NULL only where there is no other."""
+    """x where y is extreme. Among rows with the same y, the extreme x, or NULL if every x is NULL."""
     chosen = min if function == "min_by" else max
     ordered = [(x, y) for x, y in arguments if y is not None]
     if not ordered:
@@ -113,7 +113,7 @@ def _correlation(rows: list[tuple[Fraction, ...]]) -> float | None:
 
 
 def _slope(rows: list[tuple[Fraction, ...]]) -> Fraction | None:
-    """Of y, the first argument, by x, the second."""
+    """The slope of y, the first argument, over x, the second."""
     spread = _deviation(rows, 1, 1)
     return None if spread == 0 else _deviation(rows, 0, 1) / spread
 
@@ -132,7 +132,7 @@ def _determination(rows: list[tuple[Fraction, ...]]) -> Fraction | None:
 
 
 def _standardized(rows: list[tuple[Fraction, ...]], power: int) -> float | None:
-    """The mean of ((x − mean)/deviation) to a power."""
+    """The mean of ((x − mean)/deviation)^power; None if the deviation is 0."""
     mean = sum((x for (x,) in rows), Fraction(0)) / len(rows)
     variance, moment = (_mean_power([x - mean for (x,) in rows], order) for order in (2, power))
     if variance == 0:

@@ -1,6 +1,6 @@
-"""What windows hold: rows in order, the content of a window at an instant, how long a row stays, windows by number.
+"""The content of windows: rows in order, the rows in a window at an instant, the stay of a row, windows by number.
 
-The part of the definition (`reference.naive`) that is about a single input.
+This is the part of the definition (`reference.naive`) that concerns a single input.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ NEVER = 2**63
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """A row of an input with its event time and its number in the order of the stream, from 1."""
+    """A row of an input, with its event time and its number in the order of the stream, from 1."""
 
     ts: int
     number: int
@@ -30,14 +30,14 @@ Contents = Mapping[str, Content]
 
 
 def event_time(input_: Input, row: Row, arrival: int) -> int | None:
-    """Microseconds, or the arrival for a stream without a time column; a relation has no time, so any will do."""
+    """The event time in microseconds, or ``arrival`` without a time column (for a relation it has no meaning)."""
     value = arrival if input_.source.time is None else row[input_.source.time]
     assert value is None or isinstance(value, int)
     return value
 
 
 def arrange(query: LogicalQuery, input_: Input, rows: Iterable[tuple[int | None, Row]]) -> Content:
-    """The rows that have an event time, in order: time, then the values of the columns read, NULL first."""
+    """The rows that have an event time, sorted by time, then by the values of the columns read, NULL first."""
     columns = query.columns_read(input_.alias)
     known = [(ts, row) for ts, row in rows if ts is not None]
     known.sort(key=lambda item: (item[0], *(order_key(item[1][column]) for column in columns)))
@@ -69,12 +69,12 @@ def held(window: Window | None, rows: Content, instant: int) -> Content:
 
 
 def row_moves(rows: Content, slide: int) -> list[int]:
-    """One microsecond after every row whose number is a multiple of the slide; rows of one time move once."""
+    """The moves: 1 µs after every row whose number is a multiple of the slide; one move for rows of the same time."""
     return sorted({item.ts + 1 for item in rows if item.number % slide == 0})
 
 
 def partition(items: Iterable[Any], key: Callable[[Any], Sequence[Value]]) -> list[list[Any]]:
-    """The items by key, NULL being one key, in order of first appearance."""
+    """The items grouped by key, in the order in which keys first appear; NULL is one key."""
     parts: dict[tuple[Any, ...], list[Any]] = {}
     for item in items:
         parts.setdefault(tuple(order_key(value) for value in key(item)), []).append(item)
@@ -82,7 +82,7 @@ def partition(items: Iterable[Any], key: Callable[[Any], Sequence[Value]]) -> li
 
 
 def stay(window: Window | None, rows: Content, item: Timed) -> tuple[int, int]:
-    """The half-open interval of instants at which the window holds the row; empty if it never does."""
+    """The half-open interval of instants at which the window holds the row; empty if there is none."""
     ts = item.ts
     match window:
         case None:
@@ -104,7 +104,7 @@ def stay(window: Window | None, rows: Content, item: Timed) -> tuple[int, int]:
 
 
 def window_number(window: Window | None, rows: Content, wid: int, until: int) -> tuple[int, int, Content] | None:
-    """Start, end and content of an input's window number wid; None if it has none, or none complete."""
+    """Start, end and content of window ``wid`` of an input; None if it does not exist or is not complete."""
     if not rows:
         return None
     match window:

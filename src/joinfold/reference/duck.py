@@ -1,14 +1,15 @@
-"""The meaning of a query (DESIGN 1) as one DuckDB statement: a second, independent slow truth.
+"""The meaning of a query as one DuckDB statement: a second definition, independent of `reference.naive`.
 
-Nothing moves here. The instants are a table, the content of each window at each instant is another, made by
-joining rows with instants on the condition of 1.3, and the answers are an ordinary join and GROUP BY::
+Section names refer to `docs/reference/semantics.md`. The instants are a table. The content of each window at each
+instant is another: a join of rows and instants on the condition in *Windows*. The answers are an ordinary join and
+GROUP BY::
 
     a_rows ──┬─▶ instants ──▶ a_window ─┐
     b_rows ──┘           └──▶ b_window ─┴─▶ combinations ──▶ groups ──▶ answers ──▶ changes
 
-Under WINDOW ID an "instant" is a window id with the bounds of each input's window; ON ARRIVAL it is a row. A
-plain join has none: each row has its stay, [entry, leave), and a combination exists where all stays overlap.
-Time is BIGINT microseconds throughout; the tables keep TIMESTAMP columns that way too.
+Under SYNC ON WINDOW ID an "instant" is a window id with the bounds of each input's window. Under EMIT ON ARRIVAL it is
+a row. A plain join has no instants: each row has a stay [entry, leave), and a combination exists if all stays of its
+rows overlap. Times are BIGINT microseconds everywhere, including TIMESTAMP columns.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +38,7 @@ from joinfold.types import BIGINT, INTERVAL, TIMESTAMP, TIMESTAMP_NTZ, Field, Sc
 
 
 def answers(query: LogicalQuery, data: Mapping[str, Sequence[Row]]) -> list[tuple[Value, ...]]:
-    """The answers over bounded inputs, in the order of instant or wid, then arrival, then as they come."""
+    """The answers over bounded inputs, sorted by instant or wid, then by arrival; otherwise in any order."""
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'; SET threads = 1")
         for source in {input_.source.name: input_.source for input_ in query.inputs}.values():
@@ -53,7 +54,7 @@ def _stored(schema: Schema) -> Schema:
 
 
 def sql(query: LogicalQuery) -> str:
-    """One statement over the tables named as the query's sources; its columns are those of ``query.schema``."""
+    """One statement over tables with the names of the query's sources; its columns are those of ``query.schema``."""
     tables: Tables = {}
     for input_ in query.inputs:
         tables |= rows(query, input_)
@@ -79,7 +80,7 @@ def _indented(text: str) -> str:
 
 
 def _key(query: LogicalQuery) -> tuple[str, ...]:
-    """The columns that tell instants apart."""
+    """The columns that identify an instant."""
     if isinstance(query.sync, OnWindowId):
         return ("wid",)
     return ("instant", "arrival") if isinstance(query.emit, OnArrival) else ("instant",)
@@ -108,11 +109,11 @@ def _window(query: LogicalQuery, alias: str) -> str:
     return content(query, query.input(alias))
 
 
-# --- answers (1.4) ------------------------------------------------------------------------------------------
+# --- Answers ------------------------------------------------------------------------------------------------
 
 
 def _joined(query: LogicalQuery, kind: str, link: str) -> str:
-    """One row of each stream's window, or of each relation."""
+    """FROM: one row of each stream's window and one of each relation."""
     first, *rest = [table(input_, kind) for input_ in query.streams]
     relations = [f"CROSS JOIN {table(input_, 'rows')}" for input_ in query.inputs if input_.window is None]
     joins = [f"{'JOIN' if link else 'CROSS JOIN'} {other}{link}" for other in rest]
@@ -124,7 +125,7 @@ def _where(query: LogicalQuery) -> list[str]:
 
 
 def _combinations(query: LogicalQuery) -> str:
-    """All combinations at each instant for which WHERE is true."""
+    """At each instant, the combinations for which WHERE is true."""
     key = ", ".join(_key(query))
     kept = ", ".join([key, *(name for input_ in query.inputs for name in columns(query, input_)), "TRUE AS present"])
     where = " AND ".join(_where(query)) or "TRUE"
@@ -132,7 +133,7 @@ def _combinations(query: LogicalQuery) -> str:
 
 
 def _groups(query: LogicalQuery) -> Tables:
-    """Aggregates by group; without GROUP BY every instant has one group, which may be empty."""
+    """The aggregates of each group; without GROUP BY every instant has one group, which may be empty."""
     key = ", ".join(_key(query))
     names = [f"group_{i}" for i in range(len(query.groups))]
     values = [f"{scalar(group)} AS {name}" for group, name in zip(query.groups, names, strict=True)]
@@ -154,7 +155,7 @@ def _outputs(query: LogicalQuery) -> list[str]:
 
 
 def _changes(query: LogicalQuery) -> str:
-    """What each group shows now beside what it showed at the step before."""
+    """The differences between the output of each group now and at the step before."""
     numbers = range(len(query.outputs))
     differs = [_floating_differs(i) if query.outputs[i].expression.type.is_floating else _differs(i) for i in numbers]
     same_group = "".join(f" AND new.group_{i} IS NOT DISTINCT FROM old.group_{i}" for i in range(len(query.groups)))
@@ -173,18 +174,18 @@ def _differs(number: int) -> str:
 
 
 def _floating_differs(number: int) -> str:
-    """By more than 1e-9 relative; NULL, NaN and infinities are near nothing but themselves."""
+    """Whether an output differs by more than 1e-9 relative; NULL, NaN and infinities equal only themselves."""
     new, old = f"new.output_{number}", f"old.output_{number}"
     finite = f"isfinite({new}) AND isfinite({old})"
     near = f"{finite} AND abs({new} - {old}) <= 1e-9 * greatest(abs({new}), abs({old}))"
     return f"({_differs(number)} AND NOT coalesce({near}, FALSE))"
 
 
-# --- plain joins (1.7) --------------------------------------------------------------------------------------
+# --- Plain joins --------------------------------------------------------------------------------------------
 
 
 def _plain_join(query: LogicalQuery) -> Tables:
-    """Every combination once, when the last of its rows enters, if none has left by then."""
+    """Every combination once, at the instant when the last of its rows enters, if none has left before."""
     entries = ", ".join(f"{table(input_, 'stay')}.entry" for input_ in query.streams)
     leaves = ", ".join(f"{table(input_, 'stay')}.leave" for input_ in query.streams)
     meet = f"greatest({entries}) < coalesce(least({leaves}), 9223372036854775807)"
@@ -198,6 +199,6 @@ def _plain_join(query: LogicalQuery) -> Tables:
 
 
 def _every_combination(query: LogicalQuery) -> str:
-    """A plain join under WINDOW ID: once per result window."""
+    """A plain join under SYNC ON WINDOW ID: every combination once per result window."""
     kept = ", ".join(["instants.*", *_outputs(query)])
     return f"SELECT {kept}\nFROM combinations JOIN instants USING (wid)"

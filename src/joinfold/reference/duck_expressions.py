@@ -1,6 +1,7 @@
 """Expressions and aggregates as DuckDB SQL.
 
-A column of an input is written ``"alias.column"``; the groups and aggregates of a query ``group_0``, ``aggregate_0``.
+A column of an input is named ``"alias.column"``. The groups and aggregates of a query are named ``group_0`` and
+``aggregate_0`` and so on.
 """
 
 import datetime
@@ -37,12 +38,12 @@ def identifier(name: str) -> str:
 
 
 def column(alias: str, name: str) -> str:
-    """A column of an input, in the tables from the rows to the combinations."""
+    """The name of an input's column in the tables of rows, windows and combinations."""
     return identifier(f"{alias}.{name}")
 
 
 def output(expression: Expression) -> str:
-    """An expression of SELECT, which must fit its type."""
+    """An expression of SELECT, cast to its type; an error if it does not fit."""
     text = scalar(expression)
     return text if expression.type == VOID else f"CAST({text} AS {stored_type(expression.type)})"
 
@@ -102,11 +103,11 @@ def _literal(literal: Literal) -> str:
 # --- aggregates ---------------------------------------------------------------------------------------------
 
 _Over = Callable[..., str]
-"""An aggregate's call with the FILTER that it is under, and more conditions."""
+"""Makes an aggregate call with its FILTER, to which more conditions may be added."""
 
 
 def aggregate(node: Aggregate, present: str | None = None) -> str:
-    """An aggregate over the combinations of a group for which ``present`` and its own condition are true."""
+    """An aggregate over the combinations of a group for which ``present`` and its FILTER are true."""
     conditions = [text for text in (present, node.condition and scalar(node.condition)) if text]
 
     def over(call: str, *more: str) -> str:
@@ -144,14 +145,17 @@ def aggregate(node: Aggregate, present: str | None = None) -> str:
 
 
 def _floating_sum(argument: str, over: _Over) -> str:
-    """With compensation where that is finite: infinities and overflow spoil it, but not the plain sum."""
+    """The compensated sum if it is finite, otherwise the plain sum, which is right for infinities and overflow."""
     number = f"CAST({argument} AS DOUBLE)"
     compensated, plain = over(f"FSUM({number})"), over(f"SUM({number})")
     return f"CASE WHEN isfinite({compensated}) THEN {compensated} ELSE {plain} END"
 
 
 def _extreme_by(function: str, texts: list[str], over: _Over) -> str:
-    """x of the extreme (y, x), where NULL is behind every other x: a struct goes by its fields, and NULL is largest."""
+    """x of the extreme struct (y, behind, x): DuckDB compares structs field by field, with NULL as the largest value.
+
+    ``behind`` puts an x that is NULL after all others with the same y.
+    """
     value, by = texts
     extreme, behind = ("MAX", "IS NOT NULL") if function == "max_by" else ("MIN", "IS NULL")
     pair = f"struct_pack(y := {by}, behind := {value} {behind}, x := {value})"
@@ -159,7 +163,7 @@ def _extreme_by(function: str, texts: list[str], over: _Over) -> str:
 
 
 def _standardized(number: str, finite: str, power: int, over: _Over) -> str:
-    """The mean of ((x − mean)/deviation) to a power, from all values at once: DuckDB's own are those of a sample."""
+    """The mean of ((x − mean)/deviation)^power, from a list of all values: DuckDB's own functions are for samples."""
 
     def moment(order: int) -> str:
         values, mean = over(f"LIST({number})", finite), over(f"AVG({number})", finite)
@@ -169,7 +173,7 @@ def _standardized(number: str, finite: str, power: int, over: _Over) -> str:
 
 
 def _statistic(function: str, numbers: list[str], over: _Over) -> str:
-    """NULL for too few values, NaN where one is not finite, NULL for a zero denominator."""
+    """A statistic: NULL for too few values, NaN if a value is not finite, NULL (or 1) for a denominator of 0."""
     fewest = 2 if function.endswith("_samp") else 1
     both = " AND ".join(f"{number} IS NOT NULL" for number in numbers)
     finite = " AND ".join(f"isfinite({number})" for number in numbers)

@@ -1,11 +1,11 @@
-"""Spark's operators, functions and casts as DuckDB texts: where the engines agree the obvious one, else the difference.
+"""Spark's operators, functions and casts as DuckDB SQL, including where the two engines differ.
 
 - Timestamps and intervals are BIGINT microseconds, so their arithmetic is that of integers.
 - Integers are computed as HUGEINT and decimals as DECIMAL(38, scale): only outputs must fit their types.
-- DuckDB divides decimals as doubles; here a quotient of unscaled integers is rounded HALF_UP, exactly.
-- x / 0 and x % 0 are NULL (our rule), and so is LN where it is not defined (Spark's).
+- DuckDB divides decimals as doubles. Here unscaled integers are divided exactly and rounded half up.
+- x / 0 and x % 0 are NULL by joinfold's rule, and LN is NULL for numbers ≤ 0 by Spark's rule.
 
-An operand that a text needs more than once is bound by a list comprehension, ``[f(v) for v in [operand]][1]``.
+An operand that is needed more than once is bound by a list comprehension, ``[f(v) for v in [operand]][1]``.
 """
 
 from collections.abc import Callable
@@ -26,19 +26,19 @@ Form = Callable[..., str]
 
 
 def stored_type(type_: DataType) -> str:
-    """The DuckDB type in which values of a type are kept."""
+    """The DuckDB type in which values of a Spark type are stored."""
     return _STORED.get(type_.name, str(type_))
 
 
 def call_text(function: str, signature: Signature, operands: list[str]) -> str:
-    """A call over operands that have the types of its signature."""
+    """A call whose operands already have the types of its signature."""
     if function in ("+", "-", "*", "/", "%"):
         return _arithmetic(function, signature, *operands)
     return _FORMS[function](*operands) if function in _FORMS else _typed_form(function, signature.operands, operands)
 
 
 def _let(name: str, value: str, text: str) -> str:
-    """The text with a name for a value."""
+    """The text, in which ``name`` stands for the value."""
     return f"[{text} for {name} in [{value}]][1]"
 
 
@@ -67,9 +67,9 @@ def _wide(number: str, scale: int) -> str:
 
 
 def quotient(dividend: str, divisor: str, shift: int) -> str:
-    """dividend · 10^shift / divisor in whole numbers, rounded half away from zero.
+    """dividend · 10^shift / divisor as a whole number, rounded half away from zero.
 
-    The whole part is shifted by itself, so that no intermediate is much longer than the result.
+    The whole part of the quotient is shifted separately, so that no intermediate number is much longer than the result.
     """
     if shift < 0:
         divisor, shift = f"{divisor} * {10**-shift}::HUGEINT", 0
@@ -80,18 +80,18 @@ def quotient(dividend: str, divisor: str, shift: int) -> str:
 
 
 def unscaled(number: str) -> str:
-    """A decimal's digits as a whole number."""
+    """The digits of a decimal as a whole number."""
     return f"replace(({number})::VARCHAR, '.', '')::HUGEINT"
 
 
 def rescaled(digits: str, scale: int) -> str:
-    """The decimal that has these digits, the last ``scale`` of them behind the point."""
+    """The decimal with these digits, the last ``scale`` of them after the point."""
     whole = _wide(digits, 0)
     return f"({whole} * CAST('0.{'1':0>{scale}}' AS DECIMAL({scale}, {scale})))" if scale else whole
 
 
 def scale_of(decimal_type: DataType) -> int:
-    """The digits behind the point of a decimal type."""
+    """The number of digits after the point in a decimal type."""
     assert decimal_type.scale is not None
     return decimal_type.scale
 
@@ -100,7 +100,7 @@ def scale_of(decimal_type: DataType) -> int:
 
 
 def _typed_form(function: str, types: tuple[DataType, ...], operands: list[str]) -> str:
-    """The functions whose text depends on the type of their last argument."""
+    """A call of a function whose SQL depends on the type of its last argument."""
     type_ = types[-1]
     match function, operands:
         case "negate" | "abs", [x]:
@@ -117,14 +117,17 @@ def _typed_form(function: str, types: tuple[DataType, ...], operands: list[str])
 
 
 def _power(base: str, exponent: str) -> str:
-    """Java's: NaN for 1 to the power of NaN and ±1 to the power of ±∞, where C has 1."""
+    """POWER as in Java: NaN for 1 to the power of NaN and for ±1 to the power of ±∞, where C gives 1."""
     strange = "isnan(p.y) OR (abs(p.x) = 1 AND isinf(p.y))"
     value = f"CASE WHEN {strange} THEN 'NaN'::DOUBLE ELSE power(p.x, p.y) END"
     return _let("p", f"{{'x': {base}, 'y': {exponent}}}", value)
 
 
 def _substring(text: str, start: str, length: str = "2147483647") -> str:
-    """Spark's: the start 0 is 1, a negative one counts from the end; what lies before the text uses up length."""
+    """SUBSTRING as in Spark: start 0 means 1, a negative start counts from the end.
+
+    If it is before the text, the positions up to the text count towards the length.
+    """
     first = "CASE WHEN s.start > 0 THEN s.start - 1 WHEN s.start < 0 THEN length(s.text) + s.start ELSE 0 END"
     bounds = f"{{'text': s.text, 'lo': {first}, 'hi': {first} + s.length}}"
     piece = "substring(p.text, greatest(p.lo, 0) + 1, greatest(p.hi - greatest(p.lo, 0), 0))"
@@ -133,7 +136,7 @@ def _substring(text: str, start: str, length: str = "2147483647") -> str:
 
 
 def _reversed(text: str) -> str:
-    """By code points; DuckDB's own keeps accents on their letters."""
+    """REVERSE by code points; DuckDB's function keeps letters and their combining accents together."""
     letters = "[substring(v, length(v) - n, 1) for n in range(length(v))]"
     return _let("v", text, f"CASE WHEN v IS NOT NULL THEN array_to_string({letters}, '') END")
 
@@ -151,7 +154,7 @@ def _trimmed(name: str) -> Form:
 
 
 def _end_piece(name: str) -> Form:
-    """LEFT or RIGHT: nothing for a length below 1, where DuckDB counts from the other end."""
+    """LEFT or RIGHT: empty for a length below 1, where DuckDB counts from the other end."""
     return lambda text, n: f"CASE WHEN {n} > 0 THEN {name}({text}, {n}) WHEN {n} <= 0 THEN left({text}, 0) END"
 
 
@@ -179,7 +182,7 @@ _FORMS: dict[str, Form] = {
 
 
 def converted(text: str, source: DataType, target: DataType) -> str:
-    """A value in the type that an operator asks for; integers of all widths are alike."""
+    """A value in the operand type of an operator; integers of all widths are treated as the same type."""
     if source == target or (source.is_integer and target.is_integer):
         return text
     if source == VOID:
@@ -188,7 +191,7 @@ def converted(text: str, source: DataType, target: DataType) -> str:
 
 
 def cast_text(text: str, source: DataType, target: DataType) -> str:
-    """CAST with Spark's meaning: numbers are cut, not rounded, to integers; texts are Java's."""
+    """CAST with Spark's meaning: numbers are truncated to integers, and floating numbers are written as in Java."""
     plain = f"CAST({text} AS {stored_type(target)})"
     if source in (target, VOID):
         return plain
@@ -220,7 +223,7 @@ def _time_cast(text: str, source: DataType, target: DataType) -> str | None:
 
 
 def _floating_text(number: str) -> str:
-    """Java's text of a floating number: 1.0, 1.5E10, 1.0E-4, NaN, -Infinity."""
+    """A floating number as Java prints it: 1.0, 1.5E10, 1.0E-4, NaN, -Infinity."""
     whole, power = "split_part(abs(v)::VARCHAR, 'e', 1)", "split_part(abs(v)::VARCHAR, 'e', 2)"
     parts = (
         f"{{'sign': CASE WHEN v < 0 THEN '-' ELSE '' END, 'digits': replace({whole}, '.', ''),"

@@ -1,7 +1,13 @@
-"""Windows and instants as DuckDB SQL: 1.2, 1.3, 1.5 and 1.6 of the design, one condition each.
+"""Windows and instants as DuckDB SQL. Section names refer to `docs/reference/semantics.md`.
 
-Tables by which the parts speak: ``a_rows (ts, number, columns)``, ``a_moves (instant)`` of a window that rows move,
-``instants (instant | instant, arrival, place, number | wid, a_start, a_end, …)``, ``a_window (key, columns)``.
+The parts of the statement are connected by these tables::
+
+    a_rows      ts, number, columns
+    a_moves     instant                            of a window that moves by rows
+    instants    instant                            or
+                instant, arrival, place, number    under EMIT ON ARRIVAL; place is the input's position in FROM
+                wid, a_start, a_end, …             under SYNC ON WINDOW ID
+    a_window    key of the instant, columns
 """
 
 from typing import assert_never
@@ -11,7 +17,7 @@ from joinfold.reference.duck_expressions import column, identifier
 from joinfold.window import Continuous, Grid, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, common
 
 Tables = dict[str, str]
-"""Common table expressions by name, in the order in which they are written."""
+"""Common table expressions by name, in order."""
 
 
 def table(input_: Input, kind: str) -> str:
@@ -25,7 +31,7 @@ def columns(query: LogicalQuery, input_: Input) -> list[str]:
 
 
 def rows(query: LogicalQuery, input_: Input) -> Tables:
-    """All rows of an input; those of a stream with their time and their number in the order of 1.2."""
+    """All rows of an input; those of a stream have their time, and their number in the order of *Rows, time, order*."""
     source, names = input_.source, query.columns_read(input_.alias)
     kept = [f"s.{identifier(name)} AS {column(input_.alias, name)}" for name in names]
     if not source.is_stream:
@@ -38,7 +44,7 @@ def rows(query: LogicalQuery, input_: Input) -> Tables:
 
 
 def _moves(input_: Input) -> Tables:
-    """The moves of a window that rows move: 1 µs after every slide-th row."""
+    """The moves of a window that moves by rows: 1 µs after every slide-th row."""
     match input_.window:
         case Rows(slide=slide) | RangeByRows(slide=slide):
             every = f" WHERE number % {slide} = 0"
@@ -49,14 +55,14 @@ def _moves(input_: Input) -> Tables:
     return {table(input_, "moves"): f"SELECT DISTINCT ts + 1 AS instant FROM {table(input_, 'rows')}{every}"}
 
 
-# --- instants (1.5) -----------------------------------------------------------------------------------------
+# --- Instants -----------------------------------------------------------------------------------------------
 
 
 def slide_instants(query: LogicalQuery) -> Tables:
-    """EMIT ON SLIDE and EVERY, SYNC ON TIME and FULL: candidates, of which those where something happens.
+    """EMIT ON SLIDE and EVERY, SYNC ON TIME and FULL: the candidates that are instants.
 
-    Only the candidates around the rows' stays are written down: from each row on, up to and including the first
-    candidate after its stay. The others hold nothing and follow one that holds nothing.
+    Only some candidates are generated: for each row, those from its time up to and including the first after its stay.
+    At the others no window holds a row, nor did one at the candidate before.
     """
     timed = [input_ for input_ in query.streams if isinstance(input_.window, Sliding | Continuous)]
     counted = [input_ for input_ in query.streams if isinstance(input_.window, Rows | PartitionedRows | RangeByRows)]
@@ -83,12 +89,12 @@ def slide_instants(query: LogicalQuery) -> Tables:
 
 
 def _union(parts: list[str]) -> str:
-    """The instants of all parts, each once; of no part, none."""
+    """The instants of all parts, each once; none if there are no parts."""
     return "\nUNION\n".join(["SELECT NULL::BIGINT AS instant WHERE FALSE", *parts])
 
 
 def _grids(query: LogicalQuery) -> list[Grid]:
-    """The candidates that come with the clock."""
+    """The candidates that do not depend on rows: moves of sliding windows, or multiples of the EMIT period."""
     slides = [input_.window.moves for input_ in query.streams if isinstance(input_.window, Sliding)]
     if isinstance(query.sync, OnFull):
         meeting = common(slides)
@@ -104,7 +110,7 @@ def trigger_instants(query: LogicalQuery) -> Tables:
 
 
 def arrival_instants(query: LogicalQuery) -> Tables:
-    """EMIT ON ARRIVAL: one answer for each row of each stream, in the order of 1.2."""
+    """EMIT ON ARRIVAL: one answer for each row of each stream, in the order of *Rows, time, order*."""
     arrived = " UNION ALL ".join(
         f"SELECT ts AS instant, {query.inputs.index(input_)} AS place, number FROM {table(input_, 'rows')}"
         for input_ in query.streams
@@ -114,7 +120,7 @@ def arrival_instants(query: LogicalQuery) -> Tables:
 
 
 def numbered_instants(query: LogicalQuery, modulus: int | None) -> Tables:
-    """SYNC ON WINDOW ID: the windows of every input by number, as far as every input has them."""
+    """SYNC ON WINDOW ID: the windows of every input by number, up to the last number that all inputs have."""
     tables = {table(input_, "ids"): _ids(input_) for input_ in query.streams}
     first, *rest = query.streams
     edges = [identifier(f"{input_.alias}_{edge}") for input_ in query.streams for edge in ("start", "end")]
@@ -127,7 +133,7 @@ def numbered_instants(query: LogicalQuery, modulus: int | None) -> Tables:
 
 
 def _ids(input_: Input) -> str:
-    """Window wid = 0, 1, … of an input and its bounds."""
+    """The windows wid = 0, 1, … of an input, with their bounds."""
     start, end = (identifier(f"{input_.alias}_{edge}") for edge in ("start", "end"))
     source = table(input_, "rows")
     match input_.window:
@@ -152,18 +158,18 @@ def _ids(input_: Input) -> str:
             raise AssertionError("window ids need windows that can be numbered")
 
 
-# --- contents (1.3) -----------------------------------------------------------------------------------------
+# --- Windows ------------------------------------------------------------------------------------------------
 
 
 def window_at_instants(query: LogicalQuery, input_: Input) -> str:
-    """The content W(τ) at every instant τ."""
+    """The content of the window at every instant."""
     kept = ", ".join(["i.instant", *columns(query, input_)])
     last = f"\n{_last_rows(input_, 'i.instant')}" if isinstance(input_.window, PartitionedRows) else ""
     return f"SELECT {kept}\n{_contents('instants', input_)}{last}"
 
 
 def _contents(instants: str, input_: Input) -> str:
-    """Instants i, each with the end e of the window there, beside the rows r that it holds."""
+    """Instants i, each with the end e of the window at i, joined with the rows r that the window holds."""
     at = f"SELECT instant, {{}} AS e FROM {instants}"
     source, moved = table(input_, "rows"), table(input_, "moves")
     match input_.window:
@@ -189,7 +195,7 @@ def _contents(instants: str, input_: Input) -> str:
 
 
 def window_at_arrivals(query: LogicalQuery, input_: Input) -> str:
-    """The content at the arrival of every row i: of the rows not later than i, by (ts, place, number)."""
+    """The content at the arrival of every row i: rows not later than i in the order of (ts, place, number)."""
     place = query.inputs.index(input_)
     same = f"i.place > {place} OR (i.place = {place} AND r.number <= i.number)"
     visible = f"(r.ts < i.instant OR (r.ts = i.instant AND ({same})))"
@@ -209,7 +215,7 @@ def window_at_arrivals(query: LogicalQuery, input_: Input) -> str:
 
 
 def _last_rows(input_: Input, key: str) -> str:
-    """Keeps the last n rows (of each partition) of every instant."""
+    """Keeps the last n rows (of each partition) at every instant."""
     assert isinstance(input_.window, Rows | PartitionedRows)
     by = input_.window.by if isinstance(input_.window, PartitionedRows) else ()
     partition = ", ".join([key, *(f"r.{column(input_.alias, name)}" for name in by)])
@@ -217,7 +223,7 @@ def _last_rows(input_: Input, key: str) -> str:
 
 
 def window_by_number(query: LogicalQuery, input_: Input) -> str:
-    """The content of window wid, for every wid of the result."""
+    """The content of window wid, for every result window."""
     start, end = (f"i.{identifier(f'{input_.alias}_{edge}')}" for edge in ("start", "end"))
     counted = isinstance(input_.window, Rows)
     within = f"r.number BETWEEN {start} AND {end}" if counted else f"r.ts >= {start} AND r.ts < {end}"
@@ -226,7 +232,7 @@ def window_by_number(query: LogicalQuery, input_: Input) -> str:
 
 
 def stays(query: LogicalQuery, input_: Input) -> str:
-    """Every row with the interval [entry, leave) of instants that hold it; a NULL leave is never."""
+    """Every row with its stay [entry, leave); ``leave`` is NULL if the row never leaves."""
     source, moved = table(input_, "rows"), table(input_, "moves")
     kept = "".join(f", {name}" for name in columns(query, input_))
     match input_.window:
@@ -269,18 +275,18 @@ def _leave(input_: Input) -> str:
 
 
 def _landmark_rows(input_: Input) -> str:
-    """The rows that a landmark ever holds."""
+    """The rows that a landmark window holds at some instant."""
     assert isinstance(input_.window, Landmark)
     mark = input_.window.from_us
     source = table(input_, "rows")
     return source if mark is None else f"(SELECT * FROM {source} WHERE ts >= {mark})"
 
 
-# --- multiples ----------------------------------------------------------------------------------------------
+# --- Multiples ----------------------------------------------------------------------------------------------
 
 
 def _last(time: str, grid: Grid) -> str:
-    """The last multiple ≤ time; % has the sign of the dividend in DuckDB, so it is taken twice."""
+    """The last multiple ≤ time; DuckDB's % has the sign of the dividend, so it is applied twice."""
     period, since = grid.period_us, f"({time} - {grid.phase_us})" if grid.phase_us else f"({time})"
     return f"({time} - ({since} % {period} + {period}) % {period})"
 

@@ -1,7 +1,6 @@
-"""The value of an expression, in plain Python with Spark's rules: three-valued logic, ANSI arithmetic.
+"""The value of an expression for one row, in plain Python by Spark's rules: three-valued logic, ANSI arithmetic.
 
-Slow and literal on purpose. Timestamps and intervals are int microseconds; functions of the calendar read
-timestamps in a time zone.
+Timestamps and intervals are integer microseconds. Calendar functions read timestamps in a time zone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +29,7 @@ Combination = Mapping[str, Mapping[str, Value]]
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What an expression is evaluated on: a row of each input, or the groups and aggregates of an answer."""
+    """What an expression is evaluated on: one row of each input, or the group and aggregate values of an answer."""
 
     rows: Combination = field(default_factory=dict)
     groups: Sequence[Value] = ()
@@ -39,7 +38,7 @@ class Context:
     is_wide: bool = False
 
     def wide(self) -> "Context":
-        """The same for an argument of an aggregate, where arithmetic does not overflow."""
+        """The same context for an argument of an aggregate, where arithmetic does not overflow."""
         return replace(self, is_wide=True)
 
 
@@ -66,7 +65,7 @@ def evaluate(expression: Expression, context: Context) -> Any:
 
 
 def is_true(condition: Expression | None, context: Context) -> bool:
-    """Whether a condition holds; NULL does not."""
+    """Whether a condition is true; NULL is not, and no condition is."""
     return condition is None or evaluate(condition, context) is True
 
 
@@ -107,7 +106,7 @@ def _call(call: Call, context: Context) -> Any:
 
 
 def compare(operator: str, left: Any, right: Any) -> bool:
-    """An order in which NaN equals NaN and is the largest, and −0.0 equals 0.0."""
+    """``left operator right``, where NaN equals NaN and is the largest number, and −0.0 equals 0.0."""
     left, right = order_key(left), order_key(right)
     match operator:
         case "=":
@@ -144,6 +143,6 @@ def _in(values: list[Any]) -> bool | None:
 
 
 def _zone_of(call: Call, zone: tzinfo) -> tzinfo:
-    """A timestamp without time zone is read as it stands."""
+    """The time zone for a call: UTC if no argument is a TIMESTAMP, so that a TIMESTAMP_NTZ is read unchanged."""
     types: list[DataType] = [argument.type for argument in call.arguments]
     return zone if any(type_.name == "TIMESTAMP" for type_ in types) else UTC

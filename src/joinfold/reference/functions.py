@@ -1,4 +1,4 @@
-"""Functions of the language as plain Python, for arguments that are not NULL."""
+"""The functions of the language in plain Python, for arguments that are not NULL."""
 
 import decimal
 import math
@@ -13,9 +13,9 @@ from joinfold.types import DataType
 
 
 def arithmetic(operator: str, left: Any, right: Any, result: DataType, wide: bool) -> Any:
-    """The four operations and the remainder, exact for integers and decimals; x/0 and x%0 are NULL.
+    """x + y, x - y, x * y, x / y and x % y, exact for integers and decimals; x/0 and x%0 are NULL.
 
-    A wide result keeps integers and decimals that its type cannot hold: it is on its way into an aggregate.
+    A wide result may be an integer or decimal that its type cannot hold: it is part of an argument of an aggregate.
     """
     if operator in "/%" and right == 0:
         return None
@@ -35,7 +35,7 @@ def arithmetic(operator: str, left: Any, right: Any, result: DataType, wide: boo
 
 
 def call_function(function: str, values: list[Any], result: DataType, zone: tzinfo, wide: bool = False) -> Any:
-    """The value of a function by its name; wide as in `arithmetic`."""
+    """The value of a function, called by its name; ``wide`` is as in `arithmetic`."""
     if function in _CALENDAR:
         return _CALENDAR[function](_moment(values[0], zone))
     match function:
@@ -97,7 +97,7 @@ def _exponential(value: float) -> float:
 
 
 def _substring(text: str, start: int, length: int | None = None) -> str:
-    """Positions count from 1, or from the end when negative; what lies outside the text is not there."""
+    """SUBSTRING: the start counts from 1, or from the end if it is negative; positions outside the text are empty."""
     begin = start - 1 if start > 0 else len(text) + start if start < 0 else 0
     end = len(text) if length is None else begin + length
     return text[max(begin, 0) : max(end, 0)]
@@ -108,7 +108,7 @@ def _like(text: str, pattern: str) -> bool:
     for char in pattern:
         if escaped:
             if char not in "%_\\":
-                raise EvaluationError(f"'\\{char}' in the pattern '{pattern}' escapes nothing")
+                raise EvaluationError(f"'\\{char}' in the LIKE pattern '{pattern}' is not a valid escape")
             parts.append(re.escape(char))
             escaped = False
         elif char == "\\":
@@ -116,7 +116,7 @@ def _like(text: str, pattern: str) -> bool:
         else:
             parts.append({"%": ".*", "_": "."}.get(char, re.escape(char)))
     if escaped:
-        raise EvaluationError(f"the pattern '{pattern}' ends with an escape")
+        raise EvaluationError(f"the LIKE pattern '{pattern}' ends with a single backslash")
     return re.fullmatch("".join(parts), text, re.DOTALL) is not None
 
 
@@ -127,7 +127,7 @@ def _moment(value: int | date, zone: tzinfo) -> datetime:
 
 
 def _truncate(unit: str, moment: datetime) -> datetime:
-    """The beginning of the unit that holds the moment, in the moment's zone."""
+    """The beginning of the unit of time that contains the moment, in the moment's time zone."""
     match unit:
         case "MILLISECOND":
             return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

@@ -1,11 +1,11 @@
-"""The definition: what the answer to a query is, in plain Python over lists.
+"""The definition of the answer to a query, in plain Python over lists.
 
-Everything fast is compared with this module, so it prefers the shortest true statement to the quickest program.
-`docs/reference/semantics.md` is the same in words; section names below refer to it.
+All fast code is compared with this module, so it is written to be short and clear, not fast. The same definition in
+words is `docs/reference/semantics.md`; the section names below refer to it.
 
-    answers(query, data)       bounded inputs, run to the end
+    answers(query, data)       all answers over bounded inputs
 
-What a window holds is in `reference.contents`, late rows and watermarks are in `reference.streaming`.
+The content of windows is in `reference.contents`, late rows and watermarks are in `reference.streaming`.
 """
 
 import itertools
@@ -50,10 +50,11 @@ Snapshot = dict[tuple[Any, ...], tuple[Value, ...]]
 
 
 def answers(query: LogicalQuery, data: Data, zone: tzinfo = UTC) -> Answer:
-    """All answers of a bounded run, in order of the instants."""
+    """All answers over bounded inputs, in the order of instants."""
     contents = {}
     for input_ in query.inputs:
-        timed = [(event_time(input_, row, place), row) for place, row in enumerate(data[input_.source.name], start=1)]
+        numbered = enumerate(data[input_.source.name], start=1)
+        timed = [(event_time(input_, row, number), row) for number, row in numbered]
         contents[input_.alias] = arrange(query, input_, timed)
     return answers_until(query, contents, zone, NEVER)
 
@@ -73,7 +74,7 @@ def answers_until(query: LogicalQuery, contents: Contents, zone: tzinfo, until: 
 
 
 def instants(query: LogicalQuery, contents: Contents) -> Iterator[int]:
-    """The candidates at which something is held, was held at the candidate before, or a ROWS window moved."""
+    """The candidates at which a time window holds a row or held one at the candidate before, or a ROWS window moved."""
     streams = [(input_.window, contents[input_.alias]) for input_ in query.streams]
     times = [item.ts for _, rows in streams for item in rows]
     if not times:
@@ -94,7 +95,7 @@ def instants(query: LogicalQuery, contents: Contents) -> Iterator[int]:
 
 
 def candidates(query: LogicalQuery, contents: Contents, first: int, last: int) -> list[int]:
-    """All candidates from the first row until every window that lets go of its rows is empty."""
+    """All candidates from the first row until all rows have left the sliding and continuous windows."""
     windows = [input_.window for input_ in query.streams]
     periods = [window.slide_us for window in windows if isinstance(window, Sliding)]
     sizes = [window.size_us for window in windows if isinstance(window, Sliding | Continuous)]
@@ -127,7 +128,7 @@ def _multiples(span: range, period: int, phase: int) -> range:
 
 
 def _counted(window: Window | None, rows: Content, instant: int, only_landmarks: bool) -> int:
-    """How often a window that counts rows has moved; a landmark counts where there is nothing else."""
+    """How often a ROWS window has moved; if all windows are landmarks, how many rows this one holds."""
     past = [item for item in rows if item.ts < instant]
     match window:
         case Rows(slide=slide) | RangeByRows(slide=slide):
@@ -144,7 +145,7 @@ def _counted(window: Window | None, rows: Content, instant: int, only_landmarks:
 
 
 def combinations(query: LogicalQuery, contents: Contents, zone: tzinfo) -> Iterator[dict[str, Timed]]:
-    """One row of each content, wherever WHERE is true."""
+    """The combinations of one row of each content for which WHERE is true."""
     aliases = list(contents)
     for rows in itertools.product(*contents.values()):
         chosen = dict(zip(aliases, rows, strict=True))
@@ -154,7 +155,7 @@ def combinations(query: LogicalQuery, contents: Contents, zone: tzinfo) -> Itera
 
 
 def answer(query: LogicalQuery, contents: Contents, zone: tzinfo) -> Snapshot:
-    """The output rows over these contents, by group."""
+    """The output rows over these contents, each under its group."""
     contexts = [
         Context({alias: item.row for alias, item in chosen.items()}, zone=zone)
         for chosen in combinations(query, contents, zone)
@@ -192,7 +193,7 @@ def answers_at(query: LogicalQuery, contents: Contents, zone: tzinfo, times: Ite
 
 
 def _emit(query: LogicalQuery, snapshots: Iterable[tuple[tuple[Value, ...], Snapshot]]) -> Answer:
-    """All rows of each snapshot, or only what changed since the one before."""
+    """All rows of each snapshot, or under CHANGES only what changed since the one before."""
     emitted: Snapshot = {}
     result: Answer = []
     for where, snapshot in snapshots:
@@ -213,17 +214,17 @@ def _emit(query: LogicalQuery, snapshots: Iterable[tuple[tuple[Value, ...], Snap
 
 
 def differ(old: Value, new: Value) -> bool:
-    """Whether a value has changed; a floating one by more than 1e-9 of itself."""
+    """Whether a value has changed; a floating value, by more than 1e-9 of the larger one."""
     if isinstance(old, float) and isinstance(new, float) and abs(old) < float("inf") and abs(new) < float("inf"):
         return abs(old - new) > 1e-9 * max(abs(old), abs(new))
     return bool(order_key(old) != order_key(new))
 
 
 def _by_arrival(query: LogicalQuery, contents: Contents, zone: tzinfo, until: int) -> Answer:
-    """One answer per row, over the rows not later than it; every ``[T]`` includes both of its ends."""
+    """One answer per row, over the rows not later than it; continuous windows include both of their ends."""
     arrivals = [
-        (item.ts, place, item.number, input_.alias)
-        for place, input_ in enumerate(query.streams)
+        (item.ts, ordinal, item.number, input_.alias)
+        for ordinal, input_ in enumerate(query.streams)
         for item in contents[input_.alias]
         if item.ts < until
     ]
@@ -254,7 +255,7 @@ def _by_arrival(query: LogicalQuery, contents: Contents, zone: tzinfo, until: in
 
 
 def _plain_join(query: LogicalQuery, contents: Contents, zone: tzinfo, until: int) -> Answer:
-    """Every combination that some instant has in its windows, once, at the last of the entries."""
+    """Every combination that is in the windows at some instant, once, at the latest entry of its rows."""
     stays = {
         input_.alias: {id(item): stay(input_.window, contents[input_.alias], item) for item in contents[input_.alias]}
         for input_ in query.inputs
@@ -272,16 +273,16 @@ def _plain_join(query: LogicalQuery, contents: Contents, zone: tzinfo, until: in
 
 
 def _by_window_id(query: LogicalQuery, contents: Contents, zone: tzinfo, until: int) -> Answer:
-    """Window wid of every input, while all have one; with MOD k, the first input's window is wid mod k."""
+    """The answers over window wid of every input, as long as all have one; with MOD k, wid mod k of the first input."""
     assert isinstance(query.sync, OnWindowId)
 
     def snapshots() -> Iterator[tuple[tuple[Value, ...], dict[str, Content]]]:
         for wid in itertools.count():
             where: list[Value] = [wid]
             chosen = dict(contents)
-            for place, input_ in enumerate(query.streams):
-                own = wid % query.sync.modulus if query.sync.modulus and place == 0 else wid  # type: ignore[union-attr]
-                numbered = window_number(input_.window, contents[input_.alias], own, until)
+            for ordinal, input_ in enumerate(query.streams):
+                number = wid % query.sync.modulus if query.sync.modulus and ordinal == 0 else wid  # type: ignore[union-attr]
+                numbered = window_number(input_.window, contents[input_.alias], number, until)
                 if numbered is None:
                     return
                 start, end, chosen[input_.alias] = numbered

@@ -1,8 +1,7 @@
-"""Rows as both references read and write them, and their Arrow form.
+"""The rows that both references read and write, and their conversion to and from Arrow.
 
-A row is a dict from column to value: int for integers, and for timestamps and intervals in microseconds, float,
-`Decimal`, str, bytes, bool, `date`, and None for NULL. An answer is a list of tuples in the order of the query's
-schema.
+A row is a dict from column name to value: int for integers and, in microseconds, for timestamps and intervals; float,
+`Decimal`, str, bytes, bool and `date`; None for NULL. An answer is a list of tuples in the order of the query's schema.
 """
 
 from collections.abc import Iterable
@@ -17,14 +16,14 @@ Row = dict[str, Value]
 
 
 def to_arrow(rows: Iterable[Row], schema: Schema) -> pa.Table:
-    """The rows as an Arrow table of that schema."""
+    """The rows as an Arrow table with this schema."""
     rows = list(rows)
     columns = [pa.array([row[field.name] for row in rows], arrow_type(field.type)) for field in schema]
     return pa.Table.from_arrays(columns, schema=arrow_schema(schema))
 
 
 def from_arrow(table: pa.Table) -> list[Row]:
-    """The rows of an Arrow table, times as microseconds."""
+    """The rows of an Arrow table, with times as microseconds."""
     columns = []
     for column in table.columns:
         if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type):

@@ -1,10 +1,10 @@
-"""The definition of a streaming run: what is late, what is final, and which instants a trigger gives.
+"""The definition of a streaming run: which rows are late, which answers are final, and the instants of EMIT ON TRIGGER.
 
-Rows come in micro-batches. The watermark W that holds when a batch starts is the minimum over the streams of the
-largest event time of earlier batches, minus the stream's delay. A row is late if the first instant at which its own
-window would hold it is ≤ W: that instant has been answered. Late rows are dropped, and counted if they pass their
-input's filters. Everything else is `reference.naive` on the rows that are left, cut at the last watermark. Plain joins
-of windows in time are not cut: a combination is there as soon as its rows are.
+Rows come in micro-batches. The watermark W at the start of a batch is the minimum over the streams of the largest event
+time of earlier batches minus the stream's delay. A row is late if the first instant at which its window would hold it
+is ≤ W, because that instant has been answered. Late rows are dropped, and counted if they pass the filters of their
+input. The answers are those of `reference.naive` over the other rows, up to the last watermark. A plain join without
+ROWS windows does not wait for the watermark: a combination exists as soon as its rows have arrived.
 """
 
 import itertools
@@ -24,7 +24,7 @@ FOREVER = 2**62
 
 @dataclass(frozen=True, slots=True)
 class StreamingRun:
-    """What a streaming run gives: its answers, and the late rows of each input that passed its filters."""
+    """The result of a streaming run: the answers, and for each input the number of late rows that pass its filters."""
 
     answers: Answer
     late: dict[str, int]
@@ -37,10 +37,10 @@ def stream(
     zone: tzinfo = UTC,
     arrivals: Sequence[int] | None = None,
 ) -> StreamingRun:
-    """Micro-batches one after another, the rows of a relation in the first of them.
+    """Runs micro-batches one after another; the rows of a relation must be in the first.
 
-    Watermark i holds when batch i starts, the last one after the last batch; ``arrivals`` are the batches' own times,
-    which streams without a time column take.
+    ``watermarks[i]`` is the watermark when batch i starts, and the last one is that after the last batch; without them,
+    they are computed. ``arrivals`` are the times of the batches, for streams without a time column.
     """
     clock = arrivals if arrivals is not None else range(1, len(batches) + 1)
     history = watermark_history(query, batches, clock) if watermarks is None else list(watermarks)
@@ -68,7 +68,7 @@ def stream(
 
 
 def watermark_history(query: LogicalQuery, batches: Sequence[Data], arrivals: Sequence[int]) -> list[int | None]:
-    """The watermark before each batch and after the last; None until every stream has had a row."""
+    """The watermark before each batch and after the last one; None until every stream has had a row."""
     largest: dict[str, int] = {}
     history: list[int | None] = [None]
     for batch, arrival in zip(batches, arrivals, strict=True):
@@ -82,7 +82,7 @@ def watermark_history(query: LogicalQuery, batches: Sequence[Data], arrivals: Se
 
 
 def _is_late(query: LogicalQuery, input_: Input, ts: int | None, watermark: int | None) -> bool:
-    """A row without a time is in no window, and counts as late."""
+    """Whether a row is late; a row without an event time is."""
     if ts is None or watermark is None:
         return ts is None
     first = first_instant(query, input_.window, ts)
@@ -90,7 +90,10 @@ def _is_late(query: LogicalQuery, input_: Input, ts: int | None, watermark: int 
 
 
 def first_instant(query: LogicalQuery, window: Window | None, ts: int) -> int | None:
-    """The first instant that would hold a row of this time; None if none would; ts + 1 where rows decide."""
+    """The first instant at which the window would hold a row of this time; None if there is none.
+
+    It is ts + 1 if the instants depend on rows.
+    """
     windows = [input_.window for input_ in query.streams]
     counted = any(isinstance(other, Rows | PartitionedRows | RangeByRows) for other in windows)
     if isinstance(query.sync, OnWindowId) and isinstance(window, Sliding):
@@ -101,7 +104,8 @@ def first_instant(query: LogicalQuery, window: Window | None, ts: int) -> int | 
     item = Timed(ts, 1, {})
     entry, leave = stay(window, [item], item)
     if query.is_plain_join or (counted and query.emit is not None and not isinstance(query.emit, Every)):
-        first = entry  # the row's own move, or, beside windows that count rows, any time from its entry on
+        # In a plain join the first instant is the entry. Beside a ROWS window, any time from the entry on may be one.
+        first = entry
     else:
         slides = [other.moves for other in windows if isinstance(other, Sliding)]
         grids = [Grid(0, query.emit.period_us)] if isinstance(query.emit, Every) else slides
@@ -114,7 +118,10 @@ def first_instant(query: LogicalQuery, window: Window | None, ts: int) -> int | 
 
 
 def _first_complete(window: Sliding, ts: int) -> int | None:
-    """When the first window that would hold the row is complete; between two windows, the end of its sub-window."""
+    """When the first window that would hold the row is complete; the end of its sub-window if there is no such window.
+
+    None for a row before START.
+    """
     if window.start_us is not None and ts < window.start_us:
         return None
     phase = window.start_us or 0

@@ -1,4 +1,4 @@
-"""Values: their order, and how one type's value becomes another's."""
+"""The order of values, and the conversion of values from one type to another."""
 
 import decimal
 import math
@@ -15,7 +15,7 @@ _TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 
 
 def order_key(value: Any) -> Any:
-    """A key that sorts as Spark does: NULL first, NaN last and equal to itself, −0.0 and 0.0 the same."""
+    """A sort key for Spark's order: NULL first, NaN last and equal to itself, −0.0 equal to 0.0."""
     if value is None:
         return (0, 0)
     if isinstance(value, float):
@@ -24,12 +24,12 @@ def order_key(value: Any) -> Any:
 
 
 def canonical(value: Any) -> Any:
-    """The one of equal values that is shown: 0.0 for −0.0."""
+    """The value that is shown for all equal values: 0.0 for −0.0."""
     return value + 0.0 if isinstance(value, float) else value
 
 
 def in_range(value: int, type_: DataType) -> int:
-    """The integer, or an error when the type cannot hold it."""
+    """The integer itself; an error if the type cannot hold it."""
     bits = INTEGER_BITS[type_.name]
     if not -(1 << bits - 1) <= value < 1 << bits - 1:
         raise EvaluationError(f"{value} does not fit {type_}")
@@ -37,7 +37,7 @@ def in_range(value: int, type_: DataType) -> int:
 
 
 def to_scale(value: decimal.Decimal, type_: DataType, wide: bool = False) -> decimal.Decimal:
-    """The decimal rounded half up to the type's scale, or an error when it has too many digits (unless wide)."""
+    """The decimal, rounded half up to the scale of the type; an error if it has too many digits, unless ``wide``."""
     assert type_.precision is not None and type_.scale is not None
     with decimal.localcontext(prec=200):
         rounded = value.quantize(decimal.Decimal(1).scaleb(-type_.scale), decimal.ROUND_HALF_UP)
@@ -47,7 +47,7 @@ def to_scale(value: decimal.Decimal, type_: DataType, wide: bool = False) -> dec
 
 
 def to_float(value: float, type_: DataType) -> float:
-    """The value as the floating type holds it."""
+    """The value rounded to the floating type."""
     if type_.name == "DOUBLE" or not math.isfinite(value):
         return value
     try:
@@ -58,14 +58,14 @@ def to_float(value: float, type_: DataType) -> float:
 
 
 def convert(value: Any, source: DataType, target: DataType) -> Any:
-    """A value in a wider type of the same kind: what happens to operands without being asked for."""
+    """The implicit conversion of an operand: numbers get a wider type."""
     if value is None or source == target or not target.is_numeric or (source.is_integer and target.is_integer):
         return value
     return to_scale(decimal.Decimal(value), target, wide=True) if target.is_decimal else _to_number(value, target)
 
 
 def cast(value: Any, source: DataType, target: DataType, zone: tzinfo) -> Any:
-    """CAST as Spark does it in ANSI mode: what cannot be represented is an error, not NULL."""
+    """CAST of Spark in ANSI mode: a value that the target type cannot represent is an error, not NULL."""
     if value is None or source == target:
         return value
     match target.name:
@@ -80,12 +80,12 @@ def cast(value: Any, source: DataType, target: DataType, zone: tzinfo) -> Any:
 
 
 def local_time(us: int, zone: tzinfo) -> datetime:
-    """The calendar's view of a timestamp in a zone."""
+    """The date and time of a timestamp in a time zone."""
     return (_EPOCH + us * _MICROSECOND).astimezone(zone)
 
 
 def microseconds(moment: datetime) -> int:
-    """Microseconds from the epoch to a moment that carries its zone."""
+    """Microseconds from the epoch to a moment that has a time zone."""
     return (moment - _EPOCH) // _MICROSECOND
 
 
@@ -131,7 +131,7 @@ def _to_string(value: Any, source: DataType, zone: tzinfo) -> str:
 
 
 def _float_text(value: float) -> str:
-    """Java's text of a double."""
+    """A double as Java prints it."""
     if not math.isfinite(value):
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]
     if value == 0 or 1e-3 <= abs(value) < 1e7:

@@ -1,1 +1,1 @@
-"""Spark: the only room that knows pyspark."""
+"""Runs plans on Spark. This is the only package of the engine that imports pyspark."""

@@ -1,6 +1,6 @@
-"""Blobs on their way through Spark: which stage they are for, by which bucket label they are distributed, the blob.
+"""Blobs as rows of Spark: the number of the stage that reads the blob, the shuffle key of its bucket, and the blob.
 
-Behind the last stage with state they are for MERGE, whose number follows on.
+The number of MERGE is one more than that of the last stage with state.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ BLOBS_ARROW = pa.schema([("stage", pa.int32()), ("bucket", pa.int32()), ("blob",
 
 
 def blob_batch(blobs: Iterable[Addressed]) -> pa.RecordBatch:
-    """Blobs as a batch for Spark."""
+    """Blobs as a batch of rows for Spark."""
     columns = list(zip(*blobs, strict=True)) or [(), (), ()]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, BLOBS_ARROW, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=BLOBS_ARROW)

@@ -1,10 +1,10 @@
-"""The manifest of a checkpoint: whose state it is, what its inputs were, and how it was cut.
+"""The manifest of a checkpoint: the query that its state belongs to, its inputs, and the number of partitions.
 
-Spark would resume another query, the same one over inputs with other columns or another time, or cut into another
-number of buckets, without a word and with wrong answers. So the first start writes a manifest into the checkpoint
-directory, and every later one reads it before anything runs: what differs is refused, and the number of partitions is
-the recorded one. The recorded query is bound again and compared by its meaning, so the way in which queries are written
-may change between versions.
+Spark would resume from a checkpoint of another query without an error, and give wrong answers. The same holds for
+inputs with other columns or another time column, and for another number of buckets. So the first start writes a
+manifest into the checkpoint directory. Every later start reads it before anything runs, refuses what differs, and uses
+the recorded number of partitions. The recorded query is bound again and compared by its meaning, so a later version may
+print queries differently.
 """
 
 import json
@@ -28,7 +28,7 @@ FILE = "joinfold.json"
 
 @dataclass(frozen=True, slots=True)
 class InputFacts:
-    """What a query takes from an input: its time, its delay, and the columns that it reads, with their types."""
+    """What a query reads from an input: its time column, its delay, and the columns that it reads, with their types."""
 
     alias: str
     time: str | None
@@ -37,22 +37,22 @@ class InputFacts:
 
     @classmethod
     def of(cls, query: LogicalQuery, input_: Input) -> "InputFacts":
-        """The facts of an input of a query; a relation has no time."""
+        """The facts of an input of a query. A relation has no time column."""
         source, read = input_.source, {*query.columns_read(input_.alias), input_.source.time}
         columns = {field.name: str(field.type) for field in source.schema if field.name in read}
         return cls(input_.alias, source.time, source.delay_us, columns)
 
     @property
     def columns_text(self) -> str:
-        """The columns as a schema is written."""
+        """The columns as the text of a schema."""
         return ", ".join(f"{identifier_text(name)} {type_}" for name, type_ in sorted(self.columns.items()))
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a checkpoint must agree with; ``zone`` is None for a query that no time zone has an influence on.
+    """What a query must have in common with its checkpoint.
 
-    ``root`` is None for a query of one fold.
+    ``zone`` is None if the query does not depend on a time zone. ``root`` is None if the plan is not a chain.
     """
 
     query: str
@@ -72,12 +72,16 @@ class Manifest:
 
     @classmethod
     def from_facts(cls, facts: dict[str, Any]) -> "Manifest":
-        """The inverse of `asdict`, by way of JSON."""
+        """The manifest from its JSON object, the inverse of `asdict`."""
         return cls(**facts | {"inputs": tuple(InputFacts(**input_) for input_ in facts["inputs"])})
 
 
 def agree(spark: SparkSession, directory: str, plan: PhysicalPlan, partitions: int, explicit: bool) -> Manifest:
-    """The manifest to run by: the recorded one if it is this query's, else a new one, which is written."""
+    """The recorded manifest of the checkpoint, or a new one, which is written.
+
+    Raises `UsageError` if the recorded manifest does not fit the plan, or has another number of partitions than an
+    ``explicit`` one.
+    """
     wanted = Manifest.of(plan, spark.conf.get("spark.sql.session.timeZone") or "UTC", partitions)
     recorded = _read(spark, directory)
     if recorded is None:
@@ -85,31 +89,31 @@ def agree(spark: SparkSession, directory: str, plan: PhysicalPlan, partitions: i
         return wanted
     refuse_another(recorded, wanted, plan, directory)
     if explicit and recorded.partitions != partitions:
-        hint = f"leave partitions out to go on with {recorded.partitions}, or start in a new directory."
+        hint = f"leave out partitions to continue with {recorded.partitions}, or use a new directory."
         what = f"the checkpoint '{directory}' has {recorded.partitions} partitions, not {partitions}"
         raise UsageError(what, hint)
     return recorded
 
 
 def refuse_another(recorded: Manifest, wanted: Manifest, plan: PhysicalPlan, directory: str) -> None:
-    """Raises `UsageError` where a recorded manifest is not that of this query over these inputs."""
-    if not _is_asked(recorded.query, plan.query):
+    """Raises `UsageError` if a recorded manifest belongs to another query, other inputs, another zone or root."""
+    if not _means(recorded.query, plan.query):
         hint = "use another checkpoint directory, or run the query it belongs to:\n" + _indented(recorded.query)
         raise UsageError(f"the checkpoint '{directory}' belongs to another query", hint)
     for was, now in zip(recorded.inputs, wanted.inputs, strict=True):
         _refuse_another_input(directory, was, now)
     if recorded.zone != wanted.zone:
-        hint = f'go on in that one: spark.conf.set("spark.sql.session.timeZone", "{recorded.zone}").'
+        hint = f'use that time zone: spark.conf.set("spark.sql.session.timeZone", "{recorded.zone}").'
         what = f"the checkpoint '{directory}' was made in the time zone {recorded.zone}, not {wanted.zone}"
         raise UsageError(what, hint)
     if recorded.root != wanted.root:
-        hint = "plan it as it was, or start in a new directory."
+        hint = "force the same plan as before, or use a new directory."
         what = f"the checkpoint '{directory}' was made by {_shape(recorded)}, not by {_shape(wanted)}"
         raise UsageError(what, hint)
 
 
-def _is_asked(text: str, query: LogicalQuery) -> bool:
-    """Whether a recorded query, over the inputs of this one, means the same."""
+def _means(text: str, query: LogicalQuery) -> bool:
+    """Whether a recorded query, bound over the inputs of this one, means the same."""
     try:
         recorded = bind(parse(text), {input_.source.name: input_.source for input_ in query.inputs})
     except QueryError:
@@ -118,7 +122,7 @@ def _is_asked(text: str, query: LogicalQuery) -> bool:
 
 
 def recorded_roots(spark: SparkSession, directory: str) -> frozenset[str | None] | None:
-    """The root that the state of a checkpoint has, None for one fold; nothing where it has no state yet."""
+    """A set with the recorded root of a checkpoint: an alias, or None for one fold. None if there is no manifest."""
     recorded = _read(spark, directory)
     return None if recorded is None else frozenset({recorded.root})
 
@@ -129,10 +133,10 @@ def _refuse_another_input(directory: str, was: InputFacts, now: InputFacts) -> N
         (was.columns_text, now.columns_text, f"with '{now.alias}' having the columns {{}}"),
         (duration_text(was.delay_us), duration_text(now.delay_us), f"with a delay of '{now.alias}' of {{}}"),
     ]
-    for old, new, made in differences:
+    for old, new, how in differences:
         if old != new:
-            hint = "register it as it was, or start in a new directory."
-            raise UsageError(f"the checkpoint '{directory}' was made {made.format(old)}, not {new}", hint)
+            hint = "register it as before, or use a new directory."
+            raise UsageError(f"the checkpoint '{directory}' was made {how.format(old)}, not {new}", hint)
 
 
 def _shape(manifest: Manifest) -> str:
@@ -144,7 +148,7 @@ def _indented(text: str) -> str:
 
 
 def _file(spark: SparkSession, directory: str, name: str = FILE) -> tuple[Any, Any]:
-    """The path of the manifest, or of another file beside it, and its file system, whichever Hadoop knows."""
+    """The path of the manifest, or of another file beside it, and its Hadoop file system."""
     jvm = spark._jvm
     assert jvm is not None
     path = jvm.org.apache.hadoop.fs.Path(f"{directory.rstrip('/')}/{name}")
@@ -155,8 +159,8 @@ def _read(spark: SparkSession, directory: str) -> Manifest | None:
     path, files = _file(spark, directory)
     if not files.exists(path):
         if files.exists(_file(spark, directory, "offsets")[0]):
-            hint = "use another directory; this one is a checkpoint of Spark's, or has lost its manifest."
-            raise UsageError(f"the checkpoint '{directory}' is not joinfold's", hint)
+            hint = f"use a new directory. This one belongs to another Spark query, or has lost its manifest {FILE}."
+            raise UsageError(f"the checkpoint '{directory}' was not made by joinfold", hint)
         return None
     try:
         stream = files.open(path)
@@ -166,16 +170,16 @@ def _read(spark: SparkSession, directory: str) -> Manifest | None:
             stream.close()
         facts = json.loads(text)
         if facts["blob_version"] != VERSION:
-            hint = f"this joinfold reads version {VERSION}; run the query with the joinfold that wrote it."
+            hint = f"this joinfold reads version {VERSION}. Run the query with the joinfold that wrote the checkpoint."
             raise UsageError(f"the checkpoint '{directory}' holds blobs of version {facts['blob_version']}", hint)
         return Manifest.from_facts(facts)
     except (ValueError, KeyError, TypeError, Py4JJavaError) as error:
-        hint = "it is damaged; start in a new directory."
+        hint = f"the file {FILE} is damaged. Use a new directory."
         raise UsageError(f"the manifest of the checkpoint '{directory}' cannot be read", hint) from error
 
 
 def _write(spark: SparkSession, directory: str, manifest: Manifest) -> None:
-    """Writes the whole manifest or none: it gets its name when it is complete."""
+    """Writes the manifest to another file first and then renames it, so that it is never there in part."""
     path, files = _file(spark, directory)
     unfinished, _ = _file(spark, directory, f".{FILE}.unfinished")
     stream = files.create(unfinished)

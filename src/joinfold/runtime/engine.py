@@ -1,4 +1,4 @@
-"""A physical plan on Spark: PACK, shuffle by bucket, FOLD, shuffle by group, MERGE; HAVING and SELECT in the JVM."""
+"""Runs a plan on Spark: PACK, shuffle by bucket, FOLD, shuffle by group, MERGE; HAVING and SELECT in the JVM."""
 
 import uuid
 from collections.abc import Callable
@@ -28,7 +28,7 @@ Sink = str | Callable[[pa.Table, int], None]
 
 
 def run(plan: PlannedQuery, sources: dict[str, DataFrame], partitions: int) -> DataFrame:
-    """The answers as a DataFrame: streaming if an input streams."""
+    """The answers as a DataFrame, which is streaming if a stream of the query is."""
     spark = next(iter(sources.values())).sparkSession
     zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
     pipeline, last = plan.pipeline.in_zone(zone), plan.pipeline.last
@@ -68,7 +68,7 @@ def start(
     name: str | None,
     options: dict[str, str],
 ) -> Handle:
-    """Starts a query into a sink, by the manifest of its checkpoint."""
+    """Starts a streaming query that writes to a sink, after checking the manifest of its checkpoint."""
     require_settings(spark, is_streaming=True)
     wanted = default_partitions(spark) if partitions is None else partitions
     manifest = agree(spark, checkpoint, plan, wanted, explicit=partitions is not None)
@@ -93,12 +93,12 @@ def _handing_over(sink: Callable[[pa.Table, int], None]) -> Callable[[DataFrame,
 
 
 def default_partitions(spark: SparkSession) -> int:
-    """As many as Spark shuffles into."""
+    """The number of shuffle partitions of the Spark session."""
     return int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
 
 
 def finished_schema(plan: PhysicalPlan) -> Schema:
-    """What MERGE gives: the instant, the groups and the aggregates of the query."""
+    """The columns of MERGE's output: the instant, the groups and the aggregates of the query."""
     query, when = plan.query, plan.query.leading
     if is_plain(plan.answering):
         return Schema((*when, *(Field(name, column.type) for column, name in plan.shown)))
@@ -127,17 +127,17 @@ def selected(plan: PhysicalPlan, finished: DataFrame) -> DataFrame:
 
 
 def _selected_changes(plan: PhysicalPlan, finished: DataFrame) -> DataFrame:
-    """HAVING and SELECT on what was and on what is; the difference decides what is emitted."""
+    """HAVING and SELECT on the old and on the new aggregates. A row is emitted if they differ."""
     query = plan.query
     columns = _when(plan)
     for side, exists in (("old", WAS), ("new", NOW)):
         before = side == "old"
         having = "TRUE" if query.having is None else spark_text(plan.over_answer(query.having, before))
-        there = f"{exists} AND COALESCE({having}, FALSE)"
-        columns.append(f"{there} AS {side}")
-        columns += [  # what HAVING removes must not fail to compute
-            f"CASE WHEN {there} THEN {spark_text(plan.over_answer(output.expression, before))} END AS {side}_{place}"
-            for place, output in enumerate(query.outputs)
+        passes = f"{exists} AND COALESCE({having}, FALSE)"
+        columns.append(f"{passes} AS {side}")
+        columns += [  # a row that HAVING removes must not fail
+            f"CASE WHEN {passes} THEN {spark_text(plan.over_answer(output.expression, before))} END AS {side}_{number}"
+            for number, output in enumerate(query.outputs)
         ]
     differs = " OR ".join(_differs(f"old_{i}", f"new_{i}", o.expression.type) for i, o in enumerate(query.outputs))
     change = (
@@ -145,8 +145,8 @@ def _selected_changes(plan: PhysicalPlan, finished: DataFrame) -> DataFrame:
         f"WHEN old AND new AND ({differs}) THEN 'update' END AS change"
     )
     shown = [
-        f"IF(new, new_{place}, old_{place}) AS {identifier_text(output.name)}"
-        for place, output in enumerate(query.outputs)
+        f"IF(new, new_{number}, old_{number}) AS {identifier_text(output.name)}"
+        for number, output in enumerate(query.outputs)
     ]
     return finished.selectExpr(*columns).selectExpr(*_when(plan), change, *shown).where("change IS NOT NULL")
 
@@ -156,7 +156,7 @@ def _when(plan: PhysicalPlan) -> list[str]:
 
 
 def _differs(old: str, new: str, type_: DataType) -> str:
-    """Whether a value has changed; a floating one by more than 1e-9 of itself."""
+    """SQL for whether a value has changed. A floating value has if it differs by more than 1e-9 of the larger one."""
     if not type_.is_floating:
         return f"NOT ({old} <=> {new})"
     finite = f"ABS({old}) < DOUBLE('Infinity') AND ABS({new}) < DOUBLE('Infinity')"

@@ -1,4 +1,4 @@
-"""Expressions as Spark SQL: canonical text, with division by zero made NULL before Spark can object."""
+"""Expressions as Spark SQL: canonical text, in which a division by zero gives NULL instead of an error of Spark."""
 
 from joinfold.logical.expressions import Call, Column, Expression, Literal, rewrite
 from joinfold.logical.query import Source
@@ -11,17 +11,20 @@ _NUMBER = "ROW_NUMBER() OVER (ORDER BY MONOTONICALLY_INCREASING_ID())"  # brings
 
 
 def spark_text(expression: Expression) -> str:
-    """The expression for `selectExpr` on frames whose aliases are the query's."""
+    """The expression as text for `selectExpr`, over DataFrames under the aliases of the query."""
     return expression_text(_guard_division(expression))
 
 
 def of_source(expression: Expression) -> Expression:
-    """The expression over the columns of a DataFrame with the alias SOURCE, whichever alias it has in the query."""
+    """The expression over the columns of a DataFrame with the alias SOURCE, instead of the alias in the query."""
     return rewrite(expression, lambda node: Column(SOURCE, node.name, node.type) if isinstance(node, Column) else None)
 
 
 def time_text(source: Source, is_streaming: bool) -> str:
-    """The event time of a row; without a time column that of its micro-batch, or, of bounded rows, their number."""
+    """SQL for the event time of a row.
+
+    Without a time column it is the time of the micro-batch, or in bounded data the number of the row.
+    """
     if source.time is not None:
         return f"{SOURCE}.{identifier_text(source.time)}"
     return "CURRENT_TIMESTAMP()" if is_streaming else f"TIMESTAMP_MICROS({_NUMBER})"

@@ -1,7 +1,7 @@
-"""Failures of a running query as one clear message.
+"""Turns failures of a running query into one clear message.
 
-An error of a Python worker comes wrapped by the worker, the task, the job, the sink and the query, each with a trace
-of its own. The innermost says what happened; the others say where Spark was at the time.
+Spark wraps an error of a Python worker several times: by the worker, the task, the job, the sink and the query, each
+with its own stack trace. The innermost error says what happened. The others only say where Spark was.
 """
 
 import re
@@ -21,24 +21,24 @@ _WRAPPERS = ("STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR", "PYTHON_EXCEP
 
 
 def clear_error(error: Exception) -> JoinfoldError:
-    """The innermost reason: joinfold's own error, else what Spark or the machine says in one line."""
+    """The innermost error: joinfold's own if there is one, else Spark's or Java's message in one line."""
     text = str(error)
     ours = _OURS.findall(text)
     if ours:
-        name, told = ours[-1]
-        message, _, hint = told.strip().partition("\nHint: ")
+        name, raised = ours[-1]
+        message, _, hint = raised.strip().partition("\nHint: ")
         kind = getattr(errors, name, RunError)
-        made: JoinfoldError = kind(message, hint=hint or None)
-        return made
-    sparks = [told for name, told in _SPARKS.findall(text) if not name.startswith(_WRAPPERS)]
-    told = [*sparks[:1], *sparks[-1:]]  # where it happened, and why
-    told = told or _RAISED.findall(text)[-1:] or [text.strip().partition("\n")[0]]
-    return RunError(" ".join(dict.fromkeys(re.sub(r"\s*SQLSTATE: \w+.*", "", part) for part in told)))
+        own_error: JoinfoldError = kind(message, hint=hint or None)
+        return own_error
+    sparks = [message for name, message in _SPARKS.findall(text) if not name.startswith(_WRAPPERS)]
+    messages = [*sparks[:1], *sparks[-1:]]  # where it happened, and why
+    messages = messages or _RAISED.findall(text)[-1:] or [text.strip().partition("\n")[0]]
+    return RunError(" ".join(dict.fromkeys(re.sub(r"\s*SQLSTATE: \w+.*", "", part) for part in messages)))
 
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """Whatever Spark raises inside is raised as its clear error."""
+    """Raises an error of Spark inside the block as its clear error."""
     try:
         yield
     except (PySparkException, Py4JError) as error:

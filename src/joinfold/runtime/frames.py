@@ -1,11 +1,11 @@
-"""From DataFrames to packed frames: what Spark computes of each source, and PACK as a stage of Spark.
+"""Projects the sources with Spark and packs them: from DataFrames to blobs.
 
-A source is read once, however many inputs of the query it is: a self-join has one projection with the columns of all
-its inputs, and PACK takes each input's part of a batch. An input that relations are attached to has rows of its own,
-one for each match, and reads its source by itself.
+A source is read once, even if several inputs of the query read it: a self-join has one projection with the columns of
+all its inputs, and PACK takes the part of each input. Only an input with attached relations reads its source by itself,
+because it has a row for each match.
 
-A stream without a time column takes the time of the micro-batch, which Spark keeps in the checkpoint: a micro-batch
-that is run again has the same. Bounded rows are numbered in the order of their partitions.
+In a stream without a time column, rows have the time of their micro-batch. Spark keeps it in the checkpoint, so a
+micro-batch that is repeated has the same time. Bounded rows are numbered in the order of their partitions.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -30,13 +30,13 @@ Batches = Iterator[pa.RecordBatch]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """An input's part of a projection: for each of its own columns the projected one."""
+    """The part of a projection that belongs to one stream: pairs of a column of the frame and the projected column."""
 
     stream: int
     columns: tuple[tuple[str, str], ...]
 
     def of(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The part of a batch that is the input's."""
+        """The columns of the stream in a batch of the projection."""
         return pa.RecordBatch.from_arrays(
             [batch.column(projected) for _, projected in self.columns], names=[own for own, _ in self.columns]
         )
@@ -44,14 +44,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """What Spark computes of a source, each expression once, and the inputs that take their columns from it."""
+    """What Spark computes from a source, each expression once, and the part of each stream."""
 
     texts: tuple[str, ...]
     parts: tuple[Part, ...]
 
     @classmethod
     def of(cls, frames: Iterable[tuple[int, Frame]], is_streaming: bool = False) -> "Projection":
-        """The projection for some streams, by number, of one source."""
+        """The projection for the frames of one source, each with the number of its stream."""
         texts: dict[str, str] = {}
         parts = []
         for stream, frame in frames:
@@ -62,7 +62,7 @@ class Projection:
 
 
 def packed(plan: PhysicalPlan, sources: dict[str, DataFrame], shuffle_keys: tuple[int, ...]) -> DataFrame:
-    """All inputs as blobs by bucket, in one DataFrame."""
+    """All inputs as blobs with shuffle keys, in one DataFrame."""
     by_source: dict[str, list[tuple[int, Frame]]] = {}
     projections: list[tuple[DataFrame, tuple[Part, ...]]] = []
     for stream, frame in enumerate(plan.frames):
@@ -80,14 +80,14 @@ def packed(plan: PhysicalPlan, sources: dict[str, DataFrame], shuffle_keys: tupl
 
 
 def frame_texts(frame: Frame, is_streaming: bool = False) -> dict[str, str]:
-    """The event time, whether the row passes the filters, and the columns that the plan wants, as Spark SQL."""
+    """The columns of a frame as Spark SQL: event time, whether the row passes the filters, and those of the plan."""
     texts = {TIME: time_text(frame.input.source, is_streaming)}
     keep = None if frame.keep is None else spark_text(of_source(frame.keep))
     if keep is not None:
         texts[KEEP] = keep
     for column in frame.columns:
         text = spark_text(of_source(column.expression))
-        if keep is not None and column.role != "order":  # what a filter removes must not fail to compute
+        if keep is not None and column.role != "order":  # a row that a filter removes must not fail
             text = f"CASE WHEN {keep} THEN {text} END"
         texts[column.name] = text
     return texts
@@ -96,7 +96,7 @@ def frame_texts(frame: Frame, is_streaming: bool = False) -> dict[str, str]:
 def pack_stage(
     pipeline: Pipeline, parts: tuple[Part, ...], shuffle_keys: tuple[int, ...]
 ) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
-    """PACK for `mapInArrow`."""
+    """PACK as a function for `mapInArrow`."""
     return partial(_pack_batches, pipeline, parts, shuffle_keys)
 
 
@@ -113,19 +113,19 @@ def _pack_batches(
 
 
 def whole_rows(batches: Iterable[pa.RecordBatch], first: str) -> Batches:
-    """Batches in which no row of a stream is apart from its matches, which come one after another.
+    """The same rows in batches that keep all matches of a row of the stream together.
 
-    The column ``first`` is true for the first of them.
+    Matches of a row come one after another. The column named ``first`` is true for the first of them.
     """
     held: list[pa.RecordBatch] = []
     for batch in batches:
         begins = pc.indices_nonzero(batch.column(first))
-        cut = begins[-1].as_py() if len(begins) else batch.num_rows
+        last_begin = begins[-1].as_py() if len(begins) else batch.num_rows
         if len(begins) and held:
-            yield pa.concat_batches([*held, batch.slice(0, cut)])
+            yield pa.concat_batches([*held, batch.slice(0, last_begin)])
             held = []
         elif len(begins):
-            yield batch.slice(0, cut)
-        held.append(batch.slice(cut) if len(begins) else batch)
+            yield batch.slice(0, last_begin)
+        held.append(batch.slice(last_begin) if len(begins) else batch)
     if held:
         yield pa.concat_batches(held)

@@ -1,7 +1,7 @@
-"""A running query: what it has read, answered and kept, and, when it is silent, why and since when.
+"""A running query: what it has read, answered and stored, and, if it does not answer, why and since when.
 
-FOLD counts for itself and sends its numbers beside its answers, one row per bucket. Spark observes them and hands them
-over with the report of every micro-batch; when nothing comes it reports too, without numbers.
+Each bucket of FOLD sends one row with its numbers beside its answers. Spark observes these rows and reports them with
+the progress of every micro-batch. If no rows came, Spark reports progress without numbers.
 """
 
 import logging
@@ -24,23 +24,23 @@ from joinfold.timetext import timestamp_text
 
 _log = logging.getLogger(__name__)
 
-METRICS = "joinfold "  # and the name of the run and of the fold: queries over queries are watched apart
+METRICS = "joinfold "  # followed by the name of the run and of the fold, since one Spark query may run several queries
 REMEMBERED = 1000
-_ADDED = ("entries", "cells", "state_bytes", "late_")  # each fold has its own; of the rest they know the same
+_ADDED = ("entries", "cells", "state_bytes", "late_")  # summed over folds; the other numbers are the same in all folds
 METRIC_COLUMNS = (
     "watermark long, instants long, entries long, cells long, state_bytes long, late array<long>, seen array<long>, "
     "read array<long>, figures array<double>, plan string, change string"
 )
-FIGURES = ("rate", "passes", "keys", "groups", "skew", "disorder")  # of each stream, as FOLD has measured them
+FIGURES = ("rate", "passes", "keys", "groups", "skew", "disorder")  # what FOLD measures of each stream
 
 
 @dataclass(frozen=True, slots=True)
 class StreamProgress:
-    """One stream of a query: the rows of the micro-batch, its largest event time and late rows so far.
+    """One stream of a query: the rows of the micro-batch, and its largest event time and late rows so far.
 
-    The rest is measured over about a window, and None before that: the rows for a second of the stream's own time, the
-    share that passes its filters, the different keys and groups, how uneven keys are, and the share of rows that come
-    after one of a later time. See `StreamStatistics`.
+    The other numbers are measured over about a window, and None before that: rows per second of the stream's own time,
+    the share that passes its filters, the different keys and groups, the skew of keys, and the share of rows that come
+    after a row of a later time. See `StreamStatistics`.
     """
 
     alias: str
@@ -58,11 +58,11 @@ class StreamProgress:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A query after a micro-batch, in which it answered at ``instants`` instants.
+    """A query after a micro-batch in which it answered ``instants`` instants.
 
-    ``waiting_for`` says which stream holds the watermark back, ``silent_since`` when an instant was last answered, or
-    else when the query began. ``plan`` is that of the first bucket, in a few words; ``plan_change`` is what it was
-    changed from in this micro-batch, and why.
+    ``waiting_for`` says which stream holds the watermark back. ``silent_since`` is the time of the last answer, or of
+    the start of the query if there was none. ``plan`` is the plan of the first bucket, in a few words. ``plan_change``
+    says how a bucket changed its plan in this micro-batch, and why.
     """
 
     batch: int
@@ -79,7 +79,7 @@ class Progress:
 
 
 def observed(outgoing: DataFrame, streams: int, run: str) -> DataFrame:
-    """FOLD's answers with its metrics watched: one row of each bucket carries them."""
+    """The blobs of FOLD, with its metrics observed. One row of each bucket carries them, and is removed here."""
     watched: list[Column] = [
         f.max("watermark").alias("watermark"),
         f.max("instants").alias("instants"),
@@ -89,17 +89,17 @@ def observed(outgoing: DataFrame, streams: int, run: str) -> DataFrame:
         f.max("plan").alias("plan"),
         f.max("change").alias("change"),
     ]
-    for place in range(streams):
-        watched.append(f.sum(f.col("late")[place]).alias(f"late_{place}"))
-        watched.append(f.max(f.col("seen")[place]).alias(f"seen_{place}"))
-        watched.append(f.sum(f.col("read")[place]).alias(f"read_{place}"))
+    for stream in range(streams):
+        watched.append(f.sum(f.col("late")[stream]).alias(f"late_{stream}"))
+        watched.append(f.max(f.col("seen")[stream]).alias(f"seen_{stream}"))
+        watched.append(f.sum(f.col("read")[stream]).alias(f"read_{stream}"))
         for number, name in enumerate(FIGURES):
-            watched.append(f.max(f.col("figures")[place * len(FIGURES) + number]).alias(f"{name}_{place}"))
+            watched.append(f.max(f.col("figures")[stream * len(FIGURES) + number]).alias(f"{name}_{stream}"))
     return outgoing.observe(METRICS + run, *watched).where("blob IS NOT NULL").select("stage", "bucket", "blob")
 
 
 class Handle:
-    """A started query: stop it, wait for it, ask how it is doing."""
+    """A started query: stop it, wait for it, or read its progress."""
 
     def __init__(self, query: StreamingQuery, plan: PlannedQuery) -> None:
         self.query = query
@@ -110,15 +110,15 @@ class Handle:
 
     @property
     def is_active(self) -> bool:
-        """Whether the query runs."""
+        """Whether the query is running."""
         return bool(self.query.isActive)
 
     def stop(self) -> None:
-        """Stops at once; a later start begins again with the micro-batch that was not finished."""
+        """Stops the query at once. A later start repeats the micro-batch that was not finished."""
         self.query.stop()
 
     def wait(self, timeout_seconds: float | None = None) -> bool:
-        """Waits until the query ends; False if it has not within the time; raises what it failed with."""
+        """Waits until the query ends; False if it has not ended within the timeout. Raises the error it failed with."""
         try:
             ended = self.query.awaitTermination(timeout_seconds)  # type: ignore[arg-type]
         except StreamingQueryException as error:
@@ -126,12 +126,12 @@ class Handle:
         return timeout_seconds is None or bool(ended)
 
     def failure(self) -> JoinfoldError | None:
-        """What the query failed with, if it has."""
+        """The error that the query failed with, None if it has not failed."""
         error = self.query.exception()
         return None if error is None else clear_error(error)
 
     def progress(self) -> Progress | None:
-        """How the query stands; None before the end of its first micro-batch."""
+        """The latest progress of the query; None before the end of its first micro-batch."""
         self._look()
         if not self._history or self._last is None:
             return None
@@ -142,12 +142,15 @@ class Handle:
         return replace(latest, streams=idle, instants=0)
 
     def history(self) -> tuple[Progress, ...]:
-        """The micro-batches that had rows, oldest first; what Spark has forgotten between two looks is missing."""
+        """The progress after each micro-batch that had rows, oldest first, at most the last 1000.
+
+        Spark keeps few reports. Those that it drops between two calls of `progress` or `history` are missing.
+        """
         self._look()
         return tuple(self._history)
 
     def _look(self) -> None:
-        """Takes in what Spark has reported since the last look; asks for all that it remembers only after a gap."""
+        """Takes in what Spark has reported since the last call. Fetches all recent reports only if some were missed."""
         last = self.query.lastProgress
         if last is None or (self._last is not None and _stamp(last) == _stamp(self._last)):
             return
@@ -175,7 +178,7 @@ def _stamp(step: Mapping[str, Any]) -> tuple[int, str]:
 
 
 def _metrics(step: Mapping[str, Any]) -> dict[str, Any]:
-    """The numbers of all folds together; none where no row came."""
+    """The numbers of all folds together; empty if no rows came."""
     observed_rows = {name: row for name, row in step.get("observedMetrics", {}).items() if name.startswith(METRICS)}
     if not observed_rows:
         return {}
@@ -197,13 +200,13 @@ def _progress(
     streams = tuple(
         StreamProgress(
             input_.alias,
-            metrics[f"read_{place}"],
-            metrics[f"read_{place}"] / seconds if seconds else 0.0,
-            _time(metrics[f"seen_{place}"]),
-            metrics[f"late_{place}"],
-            *(metrics[f"{name}_{place}"] for name in FIGURES),
+            metrics[f"read_{stream}"],
+            metrics[f"read_{stream}"] / seconds if seconds else 0.0,
+            _time(metrics[f"seen_{stream}"]),
+            metrics[f"late_{stream}"],
+            *(metrics[f"{name}_{stream}"] for name in FIGURES),
         )
-        for place, input_ in enumerate(inputs)
+        for stream, input_ in enumerate(inputs)
     )
     return Progress(
         batch,
@@ -221,17 +224,19 @@ def _progress(
 
 
 def _waiting_for(plan: PlannedQuery, metrics: dict[str, Any]) -> str:
-    """The stream that holds the watermark back; a plain join does not wait for it."""
+    """Which stream holds the watermark back, in words. A plain join does not wait for the watermark."""
     inputs = plan.query.streams
-    silent = [input_.alias for place, input_ in enumerate(inputs) if metrics[f"seen_{place}"] is None]
+    silent = [input_.alias for stream, input_ in enumerate(inputs) if metrics[f"seen_{stream}"] is None]
     if silent:
-        return f"'{silent[0]}' has had no row yet"
+        return f"'{silent[0]}' has had no rows yet"
     if is_plain(plan.answering):
-        return "of the rows that have come since then, none match"
-    reached = [(metrics[f"seen_{place}"] - input_.source.delay_us, input_.alias) for place, input_ in enumerate(inputs)]
+        return "none of the rows since then match"
+    reached = [
+        (metrics[f"seen_{stream}"] - input_.source.delay_us, input_.alias) for stream, input_ in enumerate(inputs)
+    ]
     behind, alias = min(reached)
     delayed = any(input_.alias == alias and input_.source.delay_us for input_ in inputs)
-    return f"'{alias}' has come no further than {_time(behind)}" + (", its delay taken off" if delayed else "")
+    return f"'{alias}' has only reached {_time(behind)}" + (", with its delay subtracted" if delayed else "")
 
 
 def _time(us: int | None) -> str | None:

@@ -1,4 +1,4 @@
-"""A local Spark with the settings that joinfold wants, and whether another one has those that it needs."""
+"""Starts a local Spark with suitable settings, and checks the settings of a Spark session that exists already."""
 
 import os
 import re
@@ -29,9 +29,9 @@ def start_local_spark() -> SparkSession:
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", "100000")
         .config(_STATE_STORE, _ROCKSDB)
         .config("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
-        .config("spark.sql.streaming.checkpointFileManagerClass", _FILES)  # the usual one starts processes for links
+        .config("spark.sql.streaming.checkpointFileManagerClass", _FILES)  # the default starts processes to make links
         .config("spark.driver.defaultJavaOptions", _java_options())
-        .config("spark.shuffle.compress", "false")  # blobs are narrow already
+        .config("spark.shuffle.compress", "false")  # blobs are compact already
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.bindAddress", "127.0.0.1")
@@ -49,31 +49,32 @@ _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProv
 
 
 def _java_options() -> str:
-    """Java's collector for throughput: blobs are large, and the usual one goes through all memory for each batch.
+    """The option for Java's parallel garbage collector, unless the environment chooses a collector.
 
-    Java does not start with two, so one that the environment chooses stays.
+    Blobs are large, and the default collector goes through all memory for each batch. Java does not start with two
+    collectors.
     """
-    chosen = " ".join(os.environ.get(name, "") for name in JAVA_VARIABLES)
-    return "" if re.search(r"-XX:\+Use\w+GC\b", chosen) else "-XX:+UseParallelGC"
+    options = " ".join(os.environ.get(name, "") for name in JAVA_VARIABLES)
+    return "" if re.search(r"-XX:\+Use\w+GC\b", options) else "-XX:+UseParallelGC"
 
 
 def require_settings(spark: SparkSession, is_streaming: bool) -> None:
-    """Says at once which setting of a Spark that is there would make queries fail, or answer something else."""
+    """Raises `SetupError` for settings of a Spark session that make queries fail or give other answers."""
     if spark.conf.get(_ANSI) != "true":
         raise SetupError(
-            "joinfold's arithmetic is that of Spark in ANSI mode, which is switched off in this session",
+            "joinfold needs Spark's ANSI mode for its arithmetic, and this session has switched it off",
             f'switch it on: spark.conf.set("{_ANSI}", "true")',
         )
     provider = spark.conf.get(_STATE_STORE) or ""
     if is_streaming and not provider.endswith("RocksDBStateStoreProvider"):
         raise SetupError(
-            f"a streaming query keeps its state in RocksDB, and this session's state store is {provider}",
-            f'choose the other: spark.conf.set("{_STATE_STORE}", "{_ROCKSDB}")',
+            f"a streaming query needs the RocksDB state store, and this session uses {provider}",
+            f'choose RocksDB: spark.conf.set("{_STATE_STORE}", "{_ROCKSDB}")',
         )
 
 
 def require_java() -> None:
-    """Says at once, and with the command that helps, when Spark has no Java to run on."""
+    """Raises `SetupError`, with the command that installs it, if Spark has no suitable Java."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which(os.path.join(home, "bin", "java") if home else "java")
     version = _java_version(java) if java else 0

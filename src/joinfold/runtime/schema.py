@@ -1,4 +1,4 @@
-"""Spark's schemas as joinfold's."""
+"""Converts schemas and data between Spark and joinfold."""
 
 from typing import Any
 
@@ -34,12 +34,12 @@ _TEXTS = {INTERVAL: "INTERVAL DAY TO SECOND"}
 
 
 def spark_schema(frame: DataFrame) -> Schema:
-    """The columns of a DataFrame."""
+    """The schema of a DataFrame."""
     return Schema(tuple(Field(field.name, joinfold_type(field.dataType, field.name)) for field in frame.schema))
 
 
 def schema_text(schema: Schema) -> str:
-    """The schema as Spark reads it."""
+    """The schema as text that Spark reads."""
     return ", ".join(f"{identifier_text(field.name)} {_TEXTS.get(field.type, field.type)}" for field in schema)
 
 
@@ -49,11 +49,13 @@ def to_frame(spark: SparkSession, data: Any, source: Source) -> DataFrame:
         return data
     if isinstance(data, pa.Table | pa.RecordBatch):
         return spark.createDataFrame(pa.table(data), schema=schema_text(source.schema))
-    raise UsageError(f"'{source.name}' is registered by its schema alone", "register a DataFrame or a table to run it.")
+    raise UsageError(
+        f"'{source.name}' was registered as a schema without rows", "register a DataFrame or a table to run it."
+    )
 
 
 def first_rows(frame: DataFrame, rows: int) -> pa.Table | None:
-    """The first rows of a bounded DataFrame; None where Spark cannot compute them, which the query itself will say."""
+    """The first rows of a bounded DataFrame; None if Spark fails to compute them. The query itself will report that."""
     try:
         return frame.limit(rows).toArrow()
     except PySparkException:
@@ -61,7 +63,7 @@ def first_rows(frame: DataFrame, rows: int) -> pa.Table | None:
 
 
 def joinfold_type(type_: spark.DataType, column: str) -> DataType:
-    """The type of a column."""
+    """The type of a column; raises `UsageError` for a type that joinfold cannot read."""
     if isinstance(type_, spark.DecimalType):
         return decimal(type_.precision, type_.scale)
     if isinstance(type_, spark.ArrayType | spark.MapType | spark.StructType):

@@ -1,12 +1,12 @@
-"""Bucket labels that spread evenly over Spark's partitions.
+"""Shuffle keys that spread evenly over Spark's partitions, one for each bucket.
 
-Spark hashes a grouping key again, so the numbers 0, 1, 2, … collide. Its hash of an int is Murmur3 with seed 42; labels
-are picked by computing it, until every partition has one.
+Spark hashes a grouping key, so the keys 0, 1, 2, … would collide. Its hash of an int is Murmur3 with seed 42. It is
+computed here for one key after another, until every partition has a key.
 """
 
 
 def spread_shuffle_keys(partitions: int) -> tuple[int, ...]:
-    """For each partition in order, the smallest label that Spark sends there."""
+    """For each partition in order, the smallest shuffle key that Spark sends there."""
     found: dict[int, int] = {}
     shuffle_key = 0
     while len(found) < partitions:

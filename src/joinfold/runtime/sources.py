@@ -1,4 +1,4 @@
-"""What can be named in a line of text: folders of files, a clock that counts, lines of a socket; tables in files."""
+"""Sources that can be named on the command line: folders of files, a counter, lines from a socket; tables in files."""
 
 from dataclasses import dataclass
 from typing import assert_never
@@ -11,17 +11,17 @@ from joinfold.types import BIGINT, STRING, TIMESTAMP, Field, Schema
 
 RATE = Schema((Field("timestamp", TIMESTAMP), Field("value", BIGINT)))
 LINES = Schema((Field("value", STRING), Field("timestamp", TIMESTAMP)))
-_STRICT = {"mode": "FAILFAST"}  # a row that cannot be read must not become a row of NULLs
+_STRICT = {"mode": "FAILFAST"}  # a row that cannot be read is an error, not a row of NULLs
 _OPTIONS: dict[str, dict[str, str]] = {
     "parquet": {},
-    "csv": {"header": "true", "enforceSchema": "false", **_STRICT},  # a file's first line names the schema's columns
+    "csv": {"header": "true", "enforceSchema": "false", **_STRICT},  # the first line of a file has the column names
     "json": _STRICT,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class FileStream:
-    """A folder in which files appear; without a schema, of Parquet, whose files carry theirs."""
+    """A folder in which files appear. Without a schema they must be Parquet files, which carry their own."""
 
     format: str
     path: str
@@ -30,7 +30,7 @@ class FileStream:
 
 @dataclass(frozen=True, slots=True)
 class FileTable:
-    """A file, or a folder of files, that is read as a whole; without a schema, of Parquet."""
+    """A file, or a folder of files, that is read as a whole. Without a schema they must be Parquet files."""
 
     format: str
     path: str
@@ -39,14 +39,14 @@ class FileTable:
 
 @dataclass(frozen=True, slots=True)
 class RateStream:
-    """So many rows per second, with the time and a number."""
+    """A stream with this many rows per second, each with a timestamp and a number."""
 
     rows_per_second: int
 
 
 @dataclass(frozen=True, slots=True)
 class SocketStream:
-    """Lines of text from a server: JSON objects where there is a schema, else the line and the time it came."""
+    """Lines of text from a server: JSON objects if there is a schema, else each line with the time at which it came."""
 
     host: str
     port: int
@@ -57,12 +57,12 @@ NamedStream = FileStream | RateStream | SocketStream
 
 
 def open_stream(spark: SparkSession, source: NamedStream) -> DataFrame:
-    """The streaming DataFrame."""
+    """The streaming DataFrame of a source."""
     match source:
         case FileStream(format="parquet", path=path, schema=None):
             return spark.readStream.schema(spark.read.parquet(path).schema).parquet(path)
         case FileStream(format=format_, path=path, schema=schema):
-            assert schema is not None, "only Parquet files carry theirs"
+            assert schema is not None, "only Parquet files carry their schema"
             return spark.readStream.format(format_).schema(schema_text(schema)).options(**_OPTIONS[format_]).load(path)
         case RateStream(rows_per_second=rate):
             return spark.readStream.format("rate").option("rowsPerSecond", rate).load()

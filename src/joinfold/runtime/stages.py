@@ -1,4 +1,4 @@
-"""The stages behind PACK as functions for Spark: decode, call an operator, encode."""
+"""The stages after PACK as functions for Spark: they decode, call an operator, and encode."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -28,8 +28,10 @@ from joinfold.types import Schema
 
 @dataclass(frozen=True, slots=True)
 class StageRun:
-    """One stage on Spark: the pipeline and which of its stages it is, a choice, the labels of its buckets, those that
-    answers are merged by, and how it follows the data while it streams.
+    """One stage on Spark: the pipeline, the number of the stage in it, and its choice.
+
+    ``buckets`` has the shuffle keys of its buckets, ``merges`` those by which answers go to MERGE. ``following`` says
+    how a streaming run follows the data, None if it keeps its choice.
     """
 
     pipeline: Pipeline
@@ -41,24 +43,27 @@ class StageRun:
 
     @property
     def stage(self) -> StatefulStage:
-        """The stage."""
+        """The stage itself."""
         return self.pipeline.stages[self.number]
 
     def open(self, shuffle_key: int) -> Bucket:
-        """A bucket before its first row."""
+        """A new, empty bucket."""
         return open_bucket(self.stage, self.pipeline.timing, self.buckets.index(shuffle_key), self.choice)
 
     def follow(self, bucket: Bucket, compared: Statistics | None) -> tuple[Statistics | None, Change | None]:
-        """Lets a bucket go on with a cheaper plan if there is one; what was compared, and what has changed."""
+        """Lets a bucket change to a cheaper choice if there is one.
+
+        Returns the statistics of the last comparison, and the change if there was one.
+        """
         if self.following is None or (measured := bucket.measured()) is None:
             return compared, None
-        found = self.following.compare(self.stage, self.pipeline.timing, bucket.choice, measured, compared)
-        if found.choice is not None:
-            bucket.go_on_with(found.choice)
-        return found.statistics, found.change
+        comparison = self.following.compare(self.stage, self.pipeline.timing, bucket.choice, measured, compared)
+        if comparison.choice is not None:
+            bucket.go_on_with(comparison.choice)
+        return comparison.statistics, comparison.change
 
     def title(self, bucket: Bucket) -> str | None:
-        """The plan of a bucket that follows the data, in a few words."""
+        """The choice of a bucket that follows the data, in a few words; None if it does not."""
         return None if self.following is None else self.following.title(self.stage, bucket.choice)
 
     def split(self, shuffle_key: int, emitted: Emitted) -> Iterator[Addressed]:
@@ -78,13 +83,13 @@ class StageRun:
             return
         part = stable_hash(groups) % np.uint64(len(self.merges))
         for number, own in enumerate(self.merges):
-            mine = part == number
-            if mine.any():
-                yield merge, own, encode(rows.filter(pa.array(mine)), facts)
+            is_own = part == number
+            if is_own.any():
+                yield merge, own, encode(rows.filter(pa.array(is_own)), facts)
 
 
 def run_bounded(stage: StageRun, blobs: pa.Table) -> pa.Table:
-    """A stage over all blobs of a bucket, to the end; those for other stages go on as they are."""
+    """Runs a stage over all blobs of a bucket, to the end. Blobs for other stages are passed on unchanged."""
     shuffle_key = blobs.column("bucket")[0].as_py()
     own = pc.equal(blobs.column("stage"), stage.number)
     bucket = stage.open(shuffle_key)
@@ -94,7 +99,7 @@ def run_bounded(stage: StageRun, blobs: pa.Table) -> pa.Table:
 
 
 def finish_batches(last: LastStage, schema: Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """MERGE over all that a partition has of a micro-batch."""
+    """Runs MERGE over all blobs that a partition has in a micro-batch."""
     prepare_worker()
     decoded = [decode(blob) for batch in batches for blob in batch.column("blob").to_pylist() if blob is not None]
     answers = finished(last, [Emitted(rows, **facts) for rows, facts in decoded])

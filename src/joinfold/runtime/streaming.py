@@ -1,7 +1,7 @@
-"""Stages on Structured Streaming: one key a bucket, its state in the state store.
+"""Stages on Structured Streaming: each bucket is a grouping key, with its state in the state store.
 
-What is made from the state (`operators.state`) is kept warm between micro-batches, under the token of the position that
-it belongs to.
+The bucket in memory is made from the state (`operators.state`) and kept warm between micro-batches, under a token that
+is also in the state.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ _warm = WarmBuckets(shared_folder)
 
 
 class StageProcessor(StatefulProcessor):
-    """A stage for `transformWithStateInPandas`: decodes, calls the bucket, encodes."""
+    """A stage for `transformWithStateInPandas`: it decodes, calls the bucket, and encodes."""
 
     def __init__(self, stage: StageRun, run: str) -> None:
         self.stage = stage
@@ -35,7 +35,7 @@ class StageProcessor(StatefulProcessor):
 
     @classmethod
     def over(cls, grouped: GroupedData, stage: StageRun, run: str) -> DataFrame:
-        """What all buckets have emitted, and what is for later stages, of a run by its name."""
+        """The blobs that all buckets emit, and those for later stages; ``run`` is the name of the run."""
         processor = cls(stage, run)
         rows = grouped.transformWithStateInPandas(
             statefulProcessor=processor, outputStructType=ROWS, outputMode="Append", timeMode="None"
@@ -45,11 +45,11 @@ class StageProcessor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Opens the state."""
         prepare_worker()
-        # All versions have used this name, so that an older state is found, and refused by its version.
+        # All versions use this name, so that the state of an older version is found, and refused by its version.
         self.kept = handle.getMapState("moment", "number long", "blob binary")
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
-        """A micro-batch of a bucket."""
+        """Processes a micro-batch of a bucket."""
         shuffle_key, number = int(key[0]), self.stage.number
         state = BucketState(
             self.kept, self.stage.pipeline, number, self.stage.buckets.index(shuffle_key), len(self.stage.buckets)
@@ -69,18 +69,18 @@ class StageProcessor(StatefulProcessor):
         yield _rows(outgoing, bucket, len(emitted.numbers), state.chunks.size_bytes, self.stage.title(bucket), change)
 
     def close(self) -> None:
-        """Nothing to close: the state is Spark's."""
+        """Does nothing: Spark closes the state."""
 
     def _warm(self, shuffle_key: int, state: BucketState) -> WarmBucket:
-        """The bucket as the state has it, from memory where the token fits."""
-        found = None if state.token is None else _warm.take(f"{self.run}-{shuffle_key}", state.token)
-        return WarmBucket(state.open(self.stage.choice)) if found is None else found
+        """The bucket of the state: from memory if the token fits, else made from the state."""
+        kept = None if state.token is None else _warm.take(f"{self.run}-{shuffle_key}", state.token)
+        return WarmBucket(state.open(self.stage.choice)) if kept is None else kept
 
 
 def _rows(
     outgoing: list[Addressed], bucket: Bucket, instants: int, state_bytes: int, title: str | None, change: Change | None
 ) -> pd.DataFrame:
-    """The blobs, and one more row with the bucket's metrics."""
+    """The blobs as rows, and one more row with the metrics of the bucket."""
     streams = bucket.position.streams
     metrics = {
         "watermark": bucket.watermark,
@@ -90,7 +90,7 @@ def _rows(
         "state_bytes": state_bytes,
         "late": [stream.late for stream in streams],
         "seen": [stream.largest for stream in streams],
-        "read": bucket.rows_read if bucket.is_first else [0] * len(streams),  # every bucket knows them; one says so
+        "read": bucket.rows_read if bucket.is_first else [0] * len(streams),  # all buckets know them; one reports
         "figures": _figures(bucket) if bucket.is_first else None,
         "plan": title if bucket.is_first else None,
         "change": None if change is None else str(change),
@@ -102,6 +102,6 @@ def _rows(
 
 
 def _figures(bucket: Bucket) -> list[float | None]:
-    """What is measured of each stream, one after another."""
+    """The measured figures of all streams, one stream after another."""
     measured = [bucket.observed.figures(stream) for stream in range(bucket.timing.streams)]
     return [None if known is None else getattr(known, name) for known in measured for name in FIGURES]

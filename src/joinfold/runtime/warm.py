@@ -1,12 +1,12 @@
-"""What a worker keeps of a bucket between micro-batches, so that it need not be made anew from the state.
+"""Keeps the memory of buckets in workers between micro-batches, so that they are not rebuilt from the state each time.
 
-Spark gives a bucket's next micro-batch to any worker process of the host that is idle. So a bucket is kept twice: in
-the process, and in a file in memory that the other processes of the host map, copying only the pages that they change.
-Both carry the token of the position that they belong to: a batch that failed, or ran on another host, leaves a token
-that no longer fits, and the bucket is made anew.
+Spark gives the next micro-batch of a bucket to any idle worker process of the host. So a bucket is kept twice: in the
+process, and in a file in shared memory. Other processes map the file and copy only the pages that they change. Both
+copies carry a token, which is also in the state. After a micro-batch that failed or ran on another host the token no
+longer fits, and the bucket is rebuilt from the state.
 
-Writing costs what the bucket holds, whatever the batch brought, so large buckets are kept in the process only.
-The folder of these files is made when the first bucket is looked for, not at import.
+Writing the file costs as much as the bucket holds, however small the batch, so large buckets are kept in the process
+only. The folder of these files is made when the first bucket is looked up, not at import.
 """
 
 import contextlib
@@ -33,14 +33,14 @@ _WORD = 8
 
 @dataclass(slots=True)
 class WarmBucket:
-    """A bucket, and the statistics that plans were last compared by."""
+    """A bucket, and the statistics by which its choices were last compared."""
 
     bucket: Bucket
     compared: Statistics | None = None
 
 
 class WarmBuckets:
-    """The buckets that this process, or another one on its host, had last."""
+    """The buckets that this process, or another process on its host, used last."""
 
     def __init__(self, find_folder: Callable[[], Path | None] | None = None) -> None:
         self._find_folder = find_folder
@@ -48,11 +48,11 @@ class WarmBuckets:
 
     @cached_property
     def folder(self) -> Path | None:
-        """Where other processes of the host find buckets; None where there is no such place."""
+        """The folder in which processes of the host share buckets; None if there is none."""
         return None if self._find_folder is None else self._find_folder()
 
     def keep(self, name: str, token: str, warm: WarmBucket) -> None:
-        """Keeps a bucket as it stands under a token."""
+        """Keeps the current state of a bucket under a token."""
         self.here.pop(name, None)
         self.here[name] = (token, warm)
         if len(self.here) > MOST_IN_PROCESS:
@@ -62,7 +62,7 @@ class WarmBuckets:
                 _write(self.folder, name, token, warm)
 
     def take(self, name: str, token: str) -> WarmBucket | None:
-        """The bucket as it stood under a token, if it is still known; the caller may change it."""
+        """The bucket that was kept under this token, None if it is gone. The caller may change it."""
         kept, warm = self.here.pop(name, ("", None))
         if warm is not None and kept == token:
             return warm
@@ -75,17 +75,17 @@ class WarmBuckets:
 
 
 def shared_folder() -> Path | None:
-    """A folder in memory that only this user can open, made if it is not there; None where the machine has none.
+    """A folder in shared memory that only this user can open; None if the machine has no shared memory.
 
-    Files that were abandoned in it are removed.
+    Makes the folder if needed, and removes files that have not been written for `ABANDONED_SECONDS`.
     """
     if not MEMORY.is_dir():
         return None
     folder = MEMORY / f"joinfold-{os.getuid()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
-        if found.st_uid != os.getuid() or found.st_mode & 0o077 or not folder.is_dir():
+        status = folder.lstat()
+        if status.st_uid != os.getuid() or status.st_mode & 0o077 or not folder.is_dir():
             return None
         for path in folder.iterdir():
             if path.stat().st_mtime < time.time() - ABANDONED_SECONDS:
@@ -96,7 +96,10 @@ def shared_folder() -> Path | None:
 
 
 def _write(folder: Path, name: str, token: str, warm: WarmBucket) -> None:
-    """token, lengths of all buffers, the pickled object, then the buffers, each at a multiple of a word."""
+    """Writes a head, the pickled object and its buffers, each padded to a multiple of a word, unless it is too large.
+
+    The head has the token and the lengths of the other parts; its own length comes before it.
+    """
     buffers: list[pickle.PickleBuffer] = []
     pickled = pickle.dumps(warm, protocol=5, buffer_callback=buffers.append)
     parts = [buffer.raw() for buffer in buffers]
@@ -122,12 +125,12 @@ def _write(folder: Path, name: str, token: str, warm: WarmBucket) -> None:
 def _read(path: Path, token: str) -> WarmBucket | None:
     with open(path, "r+b") as file:
         memory = memoryview(mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE))
-    place = _WORD
+    offset = _WORD
 
     def next_part(length: int) -> memoryview:
-        nonlocal place
-        part = memory[place : place + length]
-        place += length + -length % _WORD
+        nonlocal offset
+        part = memory[offset : offset + length]
+        offset += length + -length % _WORD
         return part
 
     kept, length, lengths = pickle.loads(next_part(int.from_bytes(memory[:_WORD], "little")))

@@ -1,4 +1,4 @@
-"""What joinfold does in a worker process of Spark, once."""
+"""Prepares a worker process of Spark, once."""
 
 import gc
 import os
@@ -11,22 +11,22 @@ INTERNET = (socket.AF_INET, socket.AF_INET6)
 
 @cache
 def prepare_worker() -> None:
-    """Makes the tasks of this worker end sooner."""
-    _hide_what_is_loaded()
+    """Makes the tasks of this worker end sooner. Later calls do nothing."""
+    _freeze_loaded_objects()
     _send_at_once()
 
 
-def _hide_what_is_loaded() -> None:
-    """Hides what is loaded by now, which stays, from the garbage collector: Spark runs it after every task."""
+def _freeze_loaded_objects() -> None:
+    """Excludes all objects loaded so far from garbage collection, which Spark runs after every task."""
     gc.collect()
     gc.freeze()
 
 
 def _send_at_once() -> None:
-    """Has the kernel send what a worker writes to Spark at once.
+    """Makes workers flush after every write (`TCP_NODELAY`).
 
-    A worker writes its last rows and then that there are no more. By Nagle's algorithm the second waits until the first
-    is acknowledged, which Spark's side puts off for 40 ms, since it has nothing to say.
+    A worker writes its last rows, and then a marker that there are no more. Under Nagle's algorithm the marker would
+    wait until the rows are acknowledged, and Spark's side delays the acknowledgement by 40 ms.
     """
     for number in map(int, os.listdir("/dev/fd")):
         try:

@@ -1,1 +1,1 @@
-"""What is found out about streams and plans by looking: samples of rows, and the measured cost of a run."""
+"""Statistics of streams from samples of rows, and the measured cost of a plan beside its estimate."""

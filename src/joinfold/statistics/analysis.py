@@ -1,11 +1,11 @@
-"""A plan run over bounded rows to see what it costs, measured beside what was estimated.
+"""Runs a plan over bounded rows and puts the measured cost beside the estimate.
 
-    rows in order of time ──▶ │ step │ step │ … │ step │     each is fed and answered; PACK and FOLD are timed
-                                 └ run once before: compiled kernels are loaded, and nobody waits for them again
-                                        └──── now and then what a durable state would hold is weighed
+    rows in order of time ──▶ │ step │ step │ … │ step │     each step is fed and answered; PACK and FOLD are timed
+                                 └ the first steps run once before, so that loading compiled kernels is not measured
+                                        └──── now and then the size of the state is measured
 
-Nothing is answered beyond the last row, since a stream goes on where a table ends. Where one stream has too many rows,
-all of them are read up to the same time.
+Nothing is answered after the last row, because a stream would go on there. If one stream has too many rows, all streams
+are read up to the same time.
 """
 
 from bisect import bisect_left
@@ -55,7 +55,7 @@ _TEXTS: dict[Unit, Callable[[float], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """An amount as it was estimated and as it is."""
+    """An amount, estimated and measured."""
 
     what: str
     unit: Unit
@@ -64,12 +64,12 @@ class Comparison:
 
     @property
     def ratio(self) -> float | None:
-        """How many times the estimate was measured."""
+        """The measured amount divided by the estimate; None if the estimate is 0."""
         return self.measured / self.estimated if self.estimated else None
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """As a row of a table."""
+        """The comparison as a row of a table."""
         text = _TEXTS[self.unit]
         ratio = times_text(self.measured, self.estimated) if self.measured else NOTHING
         return self.what, text(self.estimated), text(self.measured), ratio
@@ -77,7 +77,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What a plan costs for a second of stream and what its streams are like: estimated, and measured over rows."""
+    """The cost of a plan per second of stream and the statistics of its streams, estimated and measured."""
 
     rows: int
     stream_seconds: float
@@ -88,7 +88,7 @@ class Analysis:
     def __str__(self) -> str:
         header = ("", "estimated", "measured", "ratio")
         ran = f"{self.rows:,} rows of {seconds_text(self.stream_seconds)} of stream, in one process without Spark"
-        costs = Table(f"Costs for a second of stream: {ran}", header, tuple(cost.texts for cost in self.costs))
+        costs = Table(f"Costs per second of stream: {ran}", header, tuple(cost.texts for cost in self.costs))
         streams = Table("Streams", header, tuple(stream.texts for stream in self.streams))
         return "\n\n".join([*(f"Note: {note}" for note in self.notes), str(costs), str(streams)])
 
@@ -106,7 +106,11 @@ def analyze(
     known: Statistics,
     progress: Callable[[int], None] | None = None,
 ) -> Analysis:
-    """Runs the plan over at most `MOST_ROWS` of each stream; ``progress`` hears of rows that were fed."""
+    """Runs the plan over at most `MOST_ROWS` rows of each stream.
+
+    ``expected`` and ``known`` are the estimate and the statistics to compare with. ``progress`` is called with the
+    number of rows after each step.
+    """
     check_data(plan, data)
     sources = {frame.input.source.name: frame.input.source for frame in plan.frames}
     data, span_us, notes = _shortened(sources, data)
@@ -132,29 +136,32 @@ def analyze(
 
 
 def _shortened(sources: Mapping[str, Source], data: Mapping[str, Rows]) -> tuple[dict[str, Rows], int, list[str]]:
-    """The rows up to where the first stream has had too many, how much time they span, and what was left out."""
+    """The rows until one stream has `MOST_ROWS`, the microseconds that they span, and notes on what was left out."""
     times = {name: event_times(source, data[name]) for name, source in sources.items()}
     last = {name: int(np.partition(own, MOST_ROWS)[MOST_ROWS]) for name, own in times.items() if len(own) > MOST_ROWS}
     data, notes = dict(data), []
     if last:
-        cut = min(last, key=lambda name: last[name])
-        notes.append(f"only rows before the one that is number {MOST_ROWS + 1:,} of stream '{cut}' were read")
+        longest = min(last, key=lambda name: last[name])
+        notes.append(f"only rows before row {MOST_ROWS + 1:,} of stream '{longest}' were read")
         for name, own in times.items():
-            there = own < last[cut]
-            data[name], times[name] = data[name].filter(pa.array(there)), own[there]
+            is_read = own < last[longest]
+            data[name], times[name] = data[name].filter(pa.array(is_read)), own[is_read]
     timed = [own[own < LAST] for own in times.values()]
     timed = [own for own in timed if len(own)]
     span_us = int(max(own.max() for own in timed) - min(own.min() for own in timed)) if timed else 0
     if span_us == 0:
-        hint = "give rows of different times."
-        raise UsageError("the rows of the streams span no time, so they tell nothing about a second of it", hint)
+        hint = "give rows with different event times."
+        raise UsageError("all rows have the same event time, so there is no cost per second", hint)
     return data, span_us, notes
 
 
 def _steps_within(plan: PlannedQuery, known: Statistics, span_us: int) -> int:
-    """How many micro-batches there are: one for a second, or for an instant where these are rarer, as is estimated."""
-    for_a_second = min(instants_per_second(plan.timing, known), 1.0)
-    return min(max(round(for_a_second * span_us / SECOND_US), FEWEST_STEPS), MOST_STEPS)
+    """How many micro-batches to run: one per second of stream, or one per instant if instants are rarer.
+
+    At least `FEWEST_STEPS` and at most `MOST_STEPS`.
+    """
+    per_second = min(instants_per_second(plan.timing, known), 1.0)
+    return min(max(round(per_second * span_us / SECOND_US), FEWEST_STEPS), MOST_STEPS)
 
 
 def _run(
@@ -164,9 +171,9 @@ def _run(
     count: int,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[InProcess, int]:
-    """A machine that was fed step by step, and the most bytes that a state would have held.
+    """A run that was fed step by step, and the largest size of its state in bytes.
 
-    It stays with its plan: measured is what was estimated.
+    The run does not change its plan, so that the measured plan is the estimated one.
     """
     machine, stored, most = InProcess(replace(plan, following=None)), StoredEntries(), 0
     if tables:
@@ -182,19 +189,19 @@ def _run(
 
 
 class StoredEntries:
-    """What a durable state would have, by stage and kind."""
+    """What the state store would hold on Spark, by bucket and by what is stored."""
 
     def __init__(self) -> None:
         self.batches: dict[tuple[int, Stored], list[pa.RecordBatch]] = {}
 
     def add(self, accepted: list[list[tuple[Stored, pa.RecordBatch]]]) -> None:
-        """Takes in what the buckets have accepted of a micro-batch."""
+        """Adds what the buckets have accepted in a micro-batch."""
         for number, own in enumerate(accepted):
             for stored, batch in own:
                 self.batches.setdefault((number, stored), []).append(batch)
 
     def weigh(self, buckets: Sequence[Bucket]) -> int:
-        """Drops what has left, puts the rest into as few entries as say the same, and gives their encoded size."""
+        """Drops entries that have left, compacts the rest, and returns their encoded size in bytes."""
         size = 0
         for (number, stored), batches in self.batches.items():
             bucket, entries = buckets[number], pa.Table.from_batches([together(batches)]).sort_by(CELL).combine_chunks()
@@ -209,19 +216,19 @@ class StoredEntries:
 
 
 def _not_filled(plan: PlannedQuery, span_us: int) -> list[str]:
-    """That the windows were not full for long, where they were not."""
+    """A note if the rows span less than one and a half times the longest window, else nothing."""
     windows = (frame.input.window for frame in plan.frames)
     longest = max((window.size_us for window in windows if isinstance(window, Sliding | Continuous)), default=0)
     if 2 * span_us >= 3 * longest:
         return []
     span, holds = seconds_text(span_us / SECOND_US), seconds_text(longest / SECOND_US)
-    return [f"the rows span {span} and a window holds {holds}, so for much of the time it was not full"]
+    return [f"the rows span {span} and a window holds {holds}, so it was not full for much of the time"]
 
 
 def _streams(plan: PlannedQuery, known: Statistics, found: Statistics) -> Iterable[Comparison]:
     for stream, (was, is_) in enumerate(zip(known.streams, found.streams, strict=True)):
         name, spec = stream_text(plan.frames[stream].input), plan.pipeline.input_of(stream)
-        yield Comparison(f"{name}: rows for a second, {was.origin}", "rows", was.rate, is_.rate)
+        yield Comparison(f"{name}: rows per second, {was.origin}", "rows", was.rate, is_.rate)
         yield Comparison(f"{name}: rows that pass", "share", was.passes, is_.passes)
         if spec.keys:
             yield Comparison(f"{name}: keys in a window", "rows", was.keys, is_.keys)

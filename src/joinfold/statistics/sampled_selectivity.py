@@ -1,8 +1,8 @@
-"""How many of the combinations with equal keys inequalities, bands and conditions let through, from samples.
+"""Estimates the selectivity of inequalities, bands and residual conditions among combinations with equal keys.
 
-Rows of two inputs are paired where their keys are equal, or all with all, and what the query says of the two is
-computed for every pair. So many rows are taken that there are enough pairs. What is said of several pairs of inputs is
-taken to be independent.
+Sampled rows of two inputs are paired if their keys are equal, or all with all if they share no key. The conditions over
+these two inputs are evaluated for every pair. The sample grows until there are enough pairs. Conditions over different
+pairs of inputs are assumed to be independent.
 """
 
 from collections.abc import Mapping
@@ -29,18 +29,22 @@ Integers = NDArray[np.int64]
 
 
 def sampled_selectivity(draft: PhysicalPlan, passing: Mapping[int, pa.RecordBatch], assumed: float) -> float:
-    """The share of combinations that is left; as assumed for what no sample tells. ``passing`` is by stream."""
-    found = 1.0
-    for ordinals, expressions in _said(draft).items():
+    """The share of combinations with equal keys that satisfy all other conditions.
+
+    ``passing`` has the sampled rows of each stream that pass its filters. Conditions over inputs without a sample, or
+    over more than two inputs, count as ``assumed``.
+    """
+    selectivity = 1.0
+    for ordinals, expressions in _conditions(draft).items():
         share = None
         if len(ordinals) == 2 and all(ordinal in passing and passing[ordinal].num_rows for ordinal in ordinals):
             share = _share(draft, ordinals[0], ordinals[1], passing, expressions)
-        found *= assumed if share is None else share
-    return found
+        selectivity *= assumed if share is None else share
+    return selectivity
 
 
-def _said(draft: PhysicalPlan) -> dict[tuple[int, ...], list[Expression]]:
-    """Ranges and conditions, by the inputs that they are about."""
+def _conditions(draft: PhysicalPlan) -> dict[tuple[int, ...], list[Expression]]:
+    """Ranges and conditions, by the inputs that they read."""
     found: dict[tuple[int, ...], list[Expression]] = {}
     combining = draft.body.combining
     for join in combining.ranges:
@@ -67,7 +71,7 @@ def _comparisons(draft: PhysicalPlan, join: RangeJoin) -> list[Expression]:
 def _share(
     draft: PhysicalPlan, left: int, right: int, passing: Mapping[int, pa.RecordBatch], expressions: list[Expression]
 ) -> float | None:
-    """The share of pairs for which all is true; None where no pair has equal keys, or something fails to compute."""
+    """The share of pairs for which all expressions are true; None if no pair has equal keys, or if one fails."""
     wanted = FIRST_ROWS
     while True:
         rows = {ordinal: _thinned(passing[ordinal], wanted) for ordinal in (left, right)}
@@ -90,20 +94,20 @@ def _share(
 
 
 def _thinned(rows: pa.RecordBatch, wanted: int) -> pa.RecordBatch:
-    """Some of the rows, evenly from all of them."""
+    """At most ``wanted`` rows, evenly spaced."""
     if rows.num_rows <= wanted:
         return rows
     return rows.take(pa.array(np.linspace(0, rows.num_rows - 1, wanted).astype(np.int64)))
 
 
 def _pairs(body: Body, left: int, right: int, rows: Mapping[int, pa.RecordBatch]) -> tuple[Integers, Integers]:
-    """The pairs of rows whose keys are equal, or all."""
+    """The pairs of rows with equal keys; all pairs if the inputs share no key."""
     one, other = body.inputs[left], body.inputs[right]
     codes = []
     for number, name in zip(one.classes, one.keys, strict=True):
         if number in other.classes:
-            theirs = other.keys[other.classes.index(number)]
-            codes += identity_codes(pa.concat_arrays([rows[left].column(name), rows[right].column(theirs)]))
+            other_name = other.keys[other.classes.index(number)]
+            codes += identity_codes(pa.concat_arrays([rows[left].column(name), rows[right].column(other_name)]))
     counts = rows[left].num_rows, rows[right].num_rows
     if not codes:
         return np.repeat(np.arange(counts[0]), counts[1]), np.tile(np.arange(counts[1]), counts[0])

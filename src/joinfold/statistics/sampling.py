@@ -1,12 +1,13 @@
-"""What bounded rows tell of a stream: its rate, and the different keys, groups and entries of a window.
+"""Samples bounded rows of a stream: its rate, and the numbers of different keys, groups and entries in a window.
 
-    rows     • • •  ••  • • [• ••  • • •) ••  •  • •       rows that one window holds, all windows at one instant
+    rows     • • •  ••  • • [• ••  • • •) ••  •  • •       the rows of one window, for all streams at one instant
                              │
-                             ├─ framed and cut as PACK does it: which pass, with which keys
-                             └─ different values d, of which f₁ came once and f₂ twice
+                             ├─ framed and timed as PACK does it: which pass, with which keys
+                             └─ d different values, of which f₁ occur once and f₂ twice
 
-Where a sample has fewer rows than the window, there are more values than were seen: at least f₁²/2f₂ more (Chao 1984),
-and never more than rows. Where a stream is joined with relations, rows are those of the join.
+If the sample has fewer rows than the window, the window has more values than were seen. They are estimated as d +
+f₁²/2f₂ (Chao 1984), but not more than the window has rows. If a stream is joined with relations, rows are those of the
+join.
 """
 
 from collections.abc import Mapping
@@ -33,7 +34,7 @@ from joinfold.window import Continuous, Landmark, RangeByRows, Sliding, Window
 from joinfold.window import Rows as LastRows
 
 MOST_ROWS = 100_000
-MOST_JOINED_ROWS = 10_000  # of a stream that relations are joined to first
+MOST_JOINED_ROWS = 10_000  # of a stream that is joined with relations
 MOST_RELATION_ROWS = 1_000_000
 SECOND_US = 1_000_000
 
@@ -42,14 +43,14 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What rows tell of a stream, and those that make entries, with the columns of its frame."""
+    """The statistics of a stream, and its sampled rows that make entries, with the columns of its frame."""
 
     statistics: StreamStatistics
     passing: pa.RecordBatch | None = None
 
 
 def sampled_statistics(draft: PhysicalPlan, tables: Mapping[str, Rows]) -> Statistics:
-    """What the rows of streams and relations tell of a query, by their names; the rest is as assumed."""
+    """Statistics of a query from the rows of its streams and relations, by name; assumed for streams without rows."""
     known = assumed_statistics(draft)
     samples = _samples(draft, tables, known.streams)
     for stream, sample in samples.items():
@@ -61,7 +62,10 @@ def sampled_statistics(draft: PhysicalPlan, tables: Mapping[str, Rows]) -> Stati
 def _samples(
     draft: PhysicalPlan, tables: Mapping[str, Rows], assumed: tuple[StreamStatistics, ...]
 ) -> dict[int, Sample]:
-    """A sample of each stream that has rows; what fails to compute does so again when the query runs, and says why."""
+    """A sample of each stream that has rows.
+
+    Errors are ignored here: they occur again, with a message, when the query runs.
+    """
     timed: dict[int, tuple[Rows, Integers | None]] = {}
     for stream, frame in enumerate(draft.frames):
         rows = tables.get(frame.input.source.name)
@@ -110,7 +114,7 @@ def _sample(
 
 
 def _timed(frame: Frame, rows: Rows) -> tuple[Rows, Integers | None]:
-    """The rows that have a time, and their times; None for a stream whose rows take that of their arrival."""
+    """The rows with an event time, and their times; None instead of times for a stream without a time column."""
     if frame.input.source.time is None:
         return rows, None
     times = times_of(frame.input.source, rows, 1).cast(pa.int64())
@@ -120,7 +124,7 @@ def _timed(frame: Frame, rows: Rows) -> tuple[Rows, Integers | None]:
 
 
 def _sides(frame: Frame, tables: Mapping[str, Rows]) -> tuple[AliasedRows, ...] | None:
-    """What is attached to a stream; None where that is unknown, or too much to look at."""
+    """The rows of the relations that are attached to a stream; None if they are unknown, or too many to join."""
     relations = [relation.source.name for attachment in frame.attached for relation in attachment.relations]
     known = all(name in tables and tables[name].num_rows <= MOST_RELATION_ROWS for name in relations)
     keyed = all(attachment.keys and len(attachment.relations) == 1 for attachment in frame.attached)
@@ -128,7 +132,7 @@ def _sides(frame: Frame, tables: Mapping[str, Rows]) -> tuple[AliasedRows, ...] 
 
 
 def _common_instant(streams: list[tuple[Window, Integers | None]]) -> int | None:
-    """An instant at which all windows have rows, if there is one: about in the middle of what the streams share."""
+    """An instant about in the middle of the time that all streams share; None if they share none."""
     clocks = [times for _, times in streams if times is not None and len(times)]
     if not clocks:
         return None
@@ -141,7 +145,7 @@ _OfTime = Sliding | Continuous | RangeByRows
 
 
 def _numbers(window: Window, count: int, times: Integers | None, instant: int | None) -> Integers:
-    """The numbers of rows that a window holds at an instant, or else around the row in the middle."""
+    """The numbers of the rows that a window holds at the instant, or else around the middle row."""
     if isinstance(window, LastRows):
         most = min(count, window.size)
         return np.arange((count - most) // 2, (count + most) // 2)
@@ -159,7 +163,7 @@ def _numbers(window: Window, count: int, times: Integers | None, instant: int | 
 
 
 def _rows_held(window: Window, found: int, rate: float | None) -> float:
-    """How many rows a window holds, where so many were found; those of unbounded windows are all there are."""
+    """How many rows a window holds; ``found`` if the rate is unknown, and for landmark and PARTITION BY windows."""
     if isinstance(window, LastRows):
         return window.size
     return found if rate is None or not isinstance(window, _OfTime) else rate * window.size_us / SECOND_US
@@ -175,18 +179,21 @@ def _taken(rows: Rows, numbers: Integers) -> Rows:
 
 
 def _rate(times: Integers, otherwise: float) -> float:
-    """Rows for a second; unknown where all have one time."""
+    """The rows per second; ``otherwise`` if all have the same time."""
     span_us = int(times.max()) - int(times.min()) if len(times) > 1 else 0
     return (len(times) - 1) * SECOND_US / span_us if span_us else otherwise
 
 
 def _disorder(times: Integers) -> float:
-    """The share of rows that come after one of a later time."""
+    """The share of rows that come after a row of a later time."""
     return float(np.count_nonzero(times < np.maximum.accumulate(times))) / max(len(times), 1)
 
 
 def _distinct(rows: pa.RecordBatch, names: tuple[str, ...], held: float | None) -> tuple[float, float]:
-    """How many different values the ``held`` rows of a window have, and their skew; None where all were looked at."""
+    """How many different values a window has, and their skew.
+
+    ``held`` is the number of rows in the window, None if all of them were sampled.
+    """
     if not names or not rows.num_rows:
         return 1.0, 1.0
     codes = [code for name in names for code in identity_codes(rows.column(name))]

@@ -1,16 +1,16 @@
-"""When rows happen and when they arrive.
+"""The event times of rows, and the order in which rows arrive.
 
-Event time is a change of clock. Row n owns the unit interval [n, n+1) and stands at a random point of it;
-the inverse of the cumulative rate carries that point to a time. So rows come in time order without a sort,
-a second with rate r holds exactly r rows, and a burst is a rate that varies::
+Row n has a random position in the unit interval [n, n+1). The inverse of the cumulative rate turns this position into
+the event time. So rows come in the order of time without a sort, a second with rate r has exactly r rows, and bursts
+are a rate that varies::
 
-    rows  0    1    2    3    4 | 5    6 | 7           one random point in each unit
+    rows  0    1    2    3    4 | 5    6 | 7           one random position in each unit interval
           ·  |  · |·   |  · | · |  · | · |  ·
     time  0s                    1s       2s            rates 5, 2, 1, …: bursts=(5, 2, 1)
 
-Disorder delays a share of the rows. Rows are put in the order of their arrival ts + delay, 0 < delay ≤ depth:
-whatever precedes a row has arrived before it, so its ts is at most ``depth`` ahead. Rows that arrive after
-the block's last event time wait for the next block; share · rate · depth of them are in memory.
+Disorder delays a share of the rows. Rows are sorted by their arrival ts + delay, where 0 < delay ≤ depth for delayed
+rows and delay = 0 for the others. So the event times of earlier rows are at most ``depth`` ahead of a row. Rows that
+arrive after the last event time of a block wait for the next block: about share · rate · depth rows are in memory.
 """
 
 from collections.abc import Iterator
@@ -28,12 +28,12 @@ START_US = 1_735_689_600_000_000
 
 SECOND_US = 1_000_000
 JITTER_STEPS = 2**20
-"""Points of a unit that a row can stand on; a power of two, so that n + point is exact."""
+"""The number of possible positions in a unit interval; a power of two, so that n + position is exact."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Event time from row numbers: ``profile`` holds the rows per second of second 0, 1, …, and repeats."""
+    """Event times from row numbers: ``profile`` has the numbers of rows in second 0, 1, …, and repeats."""
 
     profile: tuple[float, ...]
     start_us: int = START_US
@@ -47,12 +47,12 @@ class Clock:
         return self.start_us + times_us
 
     def scattered_us(self, block: Block) -> Whole:
-        """The times of a block's rows, each at a random point of its own unit."""
+        """The event times of the rows of a block, each at a random position in its unit interval."""
         points = block.whole_numbers("ts", JITTER_STEPS) / JITTER_STEPS
         return self.times_us(block.row_numbers + points)
 
     def rows_within(self, seconds: float) -> int:
-        """How many rows the first ``seconds`` hold."""
+        """The number of rows in the first ``seconds``."""
         rows_until, elapsed_us = _cumulative(self.profile)
         rounds, rest_us = divmod(seconds * SECOND_US, elapsed_us[-1])
         return round(float(rounds * rows_until[-1] + np.interp(rest_us, elapsed_us, rows_until)))
@@ -60,7 +60,7 @@ class Clock:
 
 @lru_cache(maxsize=16)
 def _cumulative(profile: tuple[float, ...]) -> tuple[Real, Real]:
-    """The rows before each second of one round, and the time at which that second begins."""
+    """The number of rows before each second of the profile, and the time at which that second begins."""
     rows_until = np.concatenate(([0.0], np.cumsum(np.asarray(profile, dtype=np.float64))))
     return rows_until, np.arange(len(profile) + 1, dtype=np.float64) * SECOND_US
 
@@ -68,7 +68,7 @@ def _cumulative(profile: tuple[float, ...]) -> tuple[Real, Real]:
 def in_arrival_order(
     steps: Iterator[dict[str, pa.Table]], *, seed: int, share: float, depth_seconds: float
 ) -> Iterator[dict[str, pa.Table]]:
-    """Delay ``share`` of the rows of every stream by up to ``depth_seconds``; without disorder, pass on."""
+    """Delays ``share`` of the rows of every stream by up to ``depth_seconds``; if the share is 0, none."""
     if share == 0:
         yield from steps
         return
@@ -87,13 +87,13 @@ def in_arrival_order(
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """Rows that have happened but not arrived, in the order of their arrival."""
+    """Rows that have happened but not yet arrived, in the order of their arrival."""
 
     table: pa.Table
     arrivals_us: Whole
 
     def advance(self, happened: pa.Table, delays_us: Whole) -> "tuple[pa.Table, _Waiting]":
-        """Take the next rows in event order; return those that have arrived by the last of them."""
+        """Takes the next rows in event order, and returns the rows that arrive up to the last event time of these."""
         if happened.num_rows == 0:
             return happened, self
         times_us = event_times_us(happened)
@@ -101,8 +101,8 @@ class _Waiting:
         order = np.argsort(arrivals_us, kind="stable")
         sorted_us = arrivals_us[order]
         cut = int(np.searchsorted(sorted_us, times_us[-1], side="right"))
-        everyone = pa.concat_tables([self.table, happened]).take(pa.array(order)).combine_chunks()
-        return everyone.slice(0, cut), _Waiting(everyone.slice(cut), sorted_us[cut:])
+        rows = pa.concat_tables([self.table, happened]).take(pa.array(order)).combine_chunks()
+        return rows.slice(0, cut), _Waiting(rows.slice(cut), sorted_us[cut:])
 
 
 def _delays_us(generator: np.random.Generator, rows: int, share: float, depth_us: int) -> Whole:

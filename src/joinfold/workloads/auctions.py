@@ -1,17 +1,18 @@
 """An auction house: persons, auctions and bids by the published rules of Nexmark.
 
-Events are numbered; of every fifty the first is a person, the next three are auctions, the rest are bids::
+Events have numbers. Of every fifty events the first is a person, the next three are auctions, and the rest are bids::
 
     event number   0   1   2   3   4 …………… 49 | 50  51  52  53  54 …
     event          P   A   A   A   B … B … B  |  P   A   A   A   B …
     epoch          0                          |  1
 
-So the newest person and the newest auction at any event are arithmetic on its number, and a bid can name one
-that exists without a table of what exists. Some are hot: with probability 1 − 1/ratio a bid goes to the first
-auction of the current hundred, or comes from the second person of the current hundred, or an auction is
-opened by the first one. The others are uniform among those recently active. Prices are log-uniform from 1.00
-to 1,000,000.00, in cents. We differ in one point: Nexmark lets a few references run ahead of what they name;
-here whatever is named has a smaller event number.
+So the newest person and the newest auction at an event follow from its number, and a bid can refer to an existing
+auction without a table of auctions. Some are hot. With probability 1 − 1/ratio, a bid is for the first auction of the
+current hundred, a bid comes from the second person of the current hundred, and an auction is opened by the first
+person of the current hundred. The other references are uniform among recent auctions and persons. Prices are
+log-uniform from 1.00 to 1,000,000.00, in cents.
+
+One rule differs from Nexmark, where a few references are to later events: here every reference is to an earlier event.
 """
 
 from collections.abc import Iterator
@@ -70,17 +71,17 @@ TRAN_NAMES = {
     "auction": ("Auction", {"id": "auctionID", "seller": "sellerID", "initial_bid": "startPrice"}),
     "bid": ("Bid", {"auction": "auctionID", "bidder": "bidderID", "price": "bidPrice"}),
 }
-"""The streams and columns as Tran's example 1 calls them."""
+"""The names of the streams and columns in Tran's example 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuctionParameters:
-    """Nexmark's own dials.
+    """The parameters of Nexmark.
 
     ``names``: "default", or "tran" for the names in Tran's paper.
-    ``events_per_second``: of event time, over the three streams.
-    ``hot_…_ratio``: 1 in so many is *not* hot; 1 switches the heat off.
-    ``auctions_in_flight``, ``active_persons``: how far back a reference reaches that is not hot.
+    ``events_per_second``: events of all three streams together, per second of event time.
+    ``hot_…_ratio``: one of so many references is *not* to a hot one; 1 means that none is hot.
+    ``auctions_in_flight``, ``active_persons``: how far back the other references reach.
     """
 
     names: str = "default"
@@ -97,7 +98,7 @@ class AuctionParameters:
 
     def __post_init__(self) -> None:
         if self.names not in ("default", "tran"):
-            raise UsageError(f"unknown names {self.names!r}", "names is 'default' or 'tran'")
+            raise UsageError(f"unknown names {self.names!r}", "give 'default' or 'tran'.")
         require_positive("events_per_second", self.events_per_second)
         require_whole_number("hot_auction_ratio", self.hot_auction_ratio)
         require_whole_number("hot_bidder_ratio", self.hot_bidder_ratio)
@@ -116,33 +117,33 @@ class AuctionParameters:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The events of one stream: ``count`` of every fifty, from place ``offset`` on."""
+    """The events of one stream: ``count`` of every fifty, beginning with number ``offset`` of the fifty."""
 
     offset: int
     count: int
 
     def rows_in(self, events: int) -> int:
-        """How many of the first ``events`` events are of this kind."""
+        """How many of the first ``events`` events belong to this stream."""
         epochs, rest = divmod(events, EVENTS_PER_EPOCH)
         return epochs * self.count + min(max(rest - self.offset, 0), self.count)
 
     def event_numbers(self, row_numbers: Whole) -> Whole:
-        """The event numbers of this kind's rows."""
-        epochs, places = np.divmod(row_numbers, self.count)
-        return epochs * EVENTS_PER_EPOCH + self.offset + places
+        """The event numbers of the rows of this stream."""
+        epochs, positions = np.divmod(row_numbers, self.count)
+        return epochs * EVENTS_PER_EPOCH + self.offset + positions
 
 
 KINDS = {"person": Kind(0, 1), "auction": Kind(1, 3), "bid": Kind(4, 46)}
 
 
 def auction_schemas(parameters: AuctionParameters) -> dict[str, pa.Schema]:
-    """person, auction and bid, or Tran's names for them."""
+    """The schemas of person, auction and bid, or of the streams with Tran's names."""
     empty = {stream: schema.empty_table() for stream, schema in SCHEMAS.items()}
     return {stream: table.schema for stream, table in _named(empty, parameters).items()}
 
 
 def auction_tables(rows: int, seed: int, parameters: AuctionParameters) -> Iterator[dict[str, pa.Table]]:
-    """The three streams side by side, block by block, in arrival order."""
+    """The rows of the three streams, block by block, in the order of arrival."""
     counts = {stream: kind.rows_in(rows) for stream, kind in KINDS.items()}
     sizes = {stream: kind.count * EPOCHS_PER_BLOCK for stream, kind in KINDS.items()}
     happening = (
@@ -200,7 +201,7 @@ def _bids(block: Block, parameters: AuctionParameters) -> pa.Table:
     event_numbers = KINDS["bid"].event_numbers(block.row_numbers)
     newest_person = event_numbers // EVENTS_PER_EPOCH
     newest_auction = newest_person * KINDS["auction"].count + KINDS["auction"].count - 1
-    # The second person of a hundred, since the first is the hot seller; until it is there, the first.
+    # The second person of the hundred, because the first is the hot seller; until the second exists, the first.
     hot_bidder = np.minimum(newest_person // HOT_BATCH * HOT_BATCH + 1, newest_person)
     return table_of(
         SCHEMAS["bid"],
@@ -226,7 +227,7 @@ def _hot(block: Block, column: str, ratio: int) -> np.ndarray[tuple[int], np.dty
 
 
 def _recent(block: Block, column: str, newest: Whole, reach: int) -> Whole:
-    """One of the last ``reach`` that exist."""
+    """The numbers of random ones among the last ``reach`` up to ``newest``."""
     return block.between(column, np.maximum(newest - reach + 1, 0), newest)
 
 

@@ -1,7 +1,7 @@
-"""The table of workloads, and the two ways to run one: into a folder, or in memory.
+"""The tables ``WORKLOADS`` and ``PRESETS``, and the two ways to run a workload: into a folder, or in memory.
 
-A workload is an entry of ``WORKLOADS``: its parameters, the schemas that follow from them, and a function
-from (rows, seed, parameters) to tables. A preset is a workload with its parameters filled in, under a name.
+A workload has parameters, schemas that follow from them, and a function from (rows, seed, parameters) to tables. A
+preset is a workload with values for its parameters, under a name.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,9 +32,10 @@ DEFAULT_ROWS_PER_FILE = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A generator under its name; ``parameters`` is the dataclass whose fields are its own arguments.
+    """A generator of streams under a name.
 
-    ``natural_rows`` says how many rows the parameters alone ask for, if they do.
+    ``parameters`` is the dataclass of its parameters. ``natural_rows`` is the number of rows that follows from the
+    parameters, or None.
     """
 
     name: str
@@ -46,13 +47,13 @@ class Workload:
 
     @property
     def parameter_names(self) -> list[str]:
-        """What may be given besides rows, seed and directory."""
+        """The names of the parameters; rows, seed and directory are not among them."""
         return [item.name for item in fields(self.parameters)]
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A workload with its parameters filled in."""
+    """A workload with values for its parameters."""
 
     name: str
     description: str
@@ -114,9 +115,9 @@ def generate(
     progress: Callable[[int], None] = lambda rows: None,
     **parameters: object,
 ) -> dict[str, pa.Schema]:
-    """Write a workload or preset as Parquet, a folder per stream, and return the streams' schemas.
+    """Writes a workload or preset as Parquet, one folder per stream, and returns the schemas of the streams.
 
-    ``rows`` counts all streams together; it may be left out where ``seconds`` gives the length.
+    ``rows`` is the number of rows of all streams together. It may be left out if ``seconds`` gives the length.
     """
     run = _Run.of(name, rows, seed, parameters)
     require_whole_number("rows_per_file", rows_per_file)
@@ -127,13 +128,13 @@ def generate(
 def batches(
     name: str, *, rows: int | None = None, seed: int = DEFAULT_SEED, **parameters: object
 ) -> Iterator[dict[str, pa.Table]]:
-    """The tables that ``generate`` would write, a bounded number of rows of every stream at a time."""
+    """The rows that ``generate`` would write, a limited number of rows of every stream at a time."""
     return _Run.of(name, rows, seed, parameters).tables()
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A workload with everything decided."""
+    """A workload with all its arguments checked."""
 
     workload: Workload
     rows: int
@@ -141,14 +142,14 @@ class _Run:
     parameters: Any
 
     @classmethod
-    def of(cls, name: str, rows: int | None, seed: int, given: dict[str, object]) -> "_Run":
+    def of(cls, name: str, rows: int | None, seed: int, arguments: dict[str, object]) -> "_Run":
         preset = PRESETS.get(name)
         workload = _find(preset.workload if preset else name)
-        for parameter in given:
+        for parameter in arguments:
             _require_known(parameter, workload)
         if preset and rows is not None:
-            given = {"seconds": None, **given}
-        parameters = replace(preset.parameters, **given) if preset else workload.parameters(**given)
+            arguments = {"seconds": None, **arguments}
+        parameters = replace(preset.parameters, **arguments) if preset else workload.parameters(**arguments)
         require_whole_number("seed", seed, minimum=0)
         return cls(workload, _length(workload, rows, parameters), seed, parameters)
 
@@ -164,8 +165,9 @@ def _find(name: str) -> Workload:
         return WORKLOADS[name]
     exists = [*WORKLOADS, *PRESETS]
     near = suggestion(name, exists)
-    has = f"There are: {', '.join(exists)}."
-    raise UsageError(f"unknown workload '{name}'", f"did you mean '{near}'? {has}" if near else has)
+    workloads = f"workloads are: {', '.join(exists)}."
+    hint = f"did you mean '{near}'? The {workloads}" if near else f"the {workloads}"
+    raise UsageError(f"unknown workload '{name}'", hint)
 
 
 def _require_known(parameter: str, workload: Workload) -> None:
@@ -173,18 +175,16 @@ def _require_known(parameter: str, workload: Workload) -> None:
     if parameter in exists:
         return
     near = suggestion(parameter, exists)
-    has = f"It has: {', '.join(exists)}."
-    raise UsageError(
-        f"workload '{workload.name}' has no parameter '{parameter}'",
-        f"did you mean '{near}'? {has}" if near else has,
-    )
+    parameters = f"has: {', '.join(exists)}."
+    hint = f"did you mean '{near}'? It {parameters}" if near else f"it {parameters}"
+    raise UsageError(f"workload '{workload.name}' has no parameter '{parameter}'", hint)
 
 
 def _length(workload: Workload, rows: int | None, parameters: Any) -> int:
     natural_rows = workload.natural_rows(parameters)
     if rows is None and natural_rows is None:
         how = "rows or seconds" if "seconds" in workload.parameter_names else "rows"
-        raise UsageError(f"workload '{workload.name}' needs a length", f"give {how}")
+        raise UsageError(f"workload '{workload.name}' needs a length", f"give {how}.")
     if rows is not None and natural_rows is not None:
         raise UsageError("give rows or seconds, not both")
     length = natural_rows if rows is None else rows

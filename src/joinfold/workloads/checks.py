@@ -1,8 +1,7 @@
-"""A parameter is checked where it is stored, and a bad one is named with its value.
+"""Checks of the parameters of workloads. An error names the parameter and its value.
 
-The parameters of a workload are frozen dataclasses whose ``__post_init__`` calls these functions, so a
-generator never meets a value it cannot use. What is shared by all of them sits here once: whole numbers,
-positive numbers, shares, and the pair of numbers that describes disorder.
+The parameters of a workload are a frozen dataclass whose ``__post_init__`` calls these functions, so a generator never
+gets a value that it cannot use.
 """
 
 import math
@@ -15,7 +14,7 @@ LARGEST_WHOLE_NUMBER = 2**62
 
 
 def require_whole_number(name: str, value: object, minimum: int = 1) -> None:
-    """Refuse all but an integer of at least ``minimum`` that leaves room in 64 bits."""
+    """Refuses anything but an integer from ``minimum`` to 2**62, so that sums of two fit 64 bits."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
         raise UsageError(f"{name} must be a whole number, not {value!r}")
     if value < minimum:
@@ -25,25 +24,25 @@ def require_whole_number(name: str, value: object, minimum: int = 1) -> None:
 
 
 def require_positive(name: str, value: object) -> None:
-    """Refuse all but a finite number above zero."""
+    """Refuses anything but a finite number > 0."""
     if not _number(name, value) > 0:
         raise UsageError(f"{name} must be above 0, not {value}")
 
 
 def require_not_negative(name: str, value: object) -> None:
-    """Refuse all but a finite number from zero on."""
+    """Refuses anything but a finite number ≥ 0."""
     if not _number(name, value) >= 0:
         raise UsageError(f"{name} must not be negative, but it is {value}")
 
 
 def require_share(name: str, value: object) -> None:
-    """Refuse all but a number from 0 to 1."""
+    """Refuses anything but a number from 0 to 1."""
     if not 0 <= _number(name, value) <= 1:
-        raise UsageError(f"{name} must be between 0 and 1, not {value}", "a share of one half is written 0.5")
+        raise UsageError(f"{name} must be between 0 and 1, not {value}", "write one half as 0.5.")
 
 
 def require_disorder(share: object, depth_seconds: object) -> None:
-    """Refuse a share or a depth that is wrong, and one that is given without the other."""
+    """Refuses an invalid share or depth, and one of them without the other."""
     require_share("disorder_share", share)
     require_not_negative("disorder_depth_seconds", depth_seconds)
     if bool(share) != bool(depth_seconds):
@@ -52,7 +51,7 @@ def require_disorder(share: object, depth_seconds: object) -> None:
             given, missing = missing, given
         raise UsageError(
             f"{given} has no effect without {missing}",
-            f"give {missing} too: a share of the rows arrives up to that many seconds late",
+            f"give {missing} too: disorder_share of the rows arrive up to disorder_depth_seconds late.",
         )
 
 

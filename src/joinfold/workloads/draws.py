@@ -1,13 +1,13 @@
 """Every random column is a pure function of (seed, stream, block, column).
 
-A stream is cut into blocks of a fixed number of rows. Each column of a block has its own generator, seeded
-by a hash of those four, so
+A stream is divided into blocks of a fixed number of rows. Each column of a block has its own random generator, seeded
+with these four. So
 
 * the same seed gives the same data on every run, in whatever order blocks and columns are made;
-* the first rows of a long stream are the rows of a short one: a block that is cut short draws a prefix;
-* a new column changes no other column.
+* a short stream is the beginning of a long one: a shorter block draws the first of the same numbers;
+* a new column does not change other columns.
 
-One block per stream is in memory at a time, which is what lets a hundred million rows be written.
+Only one block per stream is in memory at a time, so streams may have hundreds of millions of rows.
 """
 
 import zlib
@@ -22,12 +22,12 @@ Whole = NDArray[np.int64]
 Real = NDArray[np.float64]
 
 ROWS_PER_BLOCK = 64_000
-"""Rows of all streams together in one block: small enough for the processor's cache, a multiple of 50."""
+"""The rows of all streams together in one block: few enough for the processor's cache, and a multiple of 50."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Rows ``first_row`` to ``first_row + rows`` of one stream, and the numbers drawn for them."""
+    """Rows ``first_row`` to ``first_row + rows`` (exclusive) of one stream, and the random numbers for them."""
 
     seed: int
     stream: str
@@ -37,49 +37,49 @@ class Block:
 
     @property
     def row_numbers(self) -> Whole:
-        """The place of each row in its whole stream, from 0."""
+        """The number of each row in its stream, from 0."""
         return np.arange(self.first_row, self.first_row + self.rows, dtype=np.int64)
 
     def uniform(self, column: str) -> Real:
-        """Reals in [0, 1)."""
+        """Uniform real numbers in [0, 1)."""
         return self._generator(column).random(self.rows)
 
     def normal(self, column: str) -> Real:
-        """Reals with mean 0 and standard deviation 1."""
+        """Normally distributed real numbers with mean 0 and standard deviation 1."""
         return self._generator(column).standard_normal(self.rows)
 
     def whole_numbers(self, column: str, below: int) -> Whole:
-        """Integers in [0, below)."""
+        """Uniform integers in [0, below)."""
         return self._generator(column).integers(0, below, self.rows, dtype=np.int64)
 
     def chosen(self, column: str, share: float) -> NDArray[np.bool_]:
-        """True for about ``share`` of the rows."""
+        """True with probability ``share`` for each row."""
         return self.uniform(column) < share
 
     def between(self, column: str, low: Whole, high: Whole) -> Whole:
-        """Integers in [low, high], bounds per row."""
+        """Uniform integers in [low, high], with bounds for each row."""
         return low + (self.uniform(column) * (high - low + 1)).astype(np.int64)
 
     def zipf(self, column: str, keys: int, exponent: float) -> Whole:
         """Integers in [0, keys) with P(k) proportional to 1/(k+1)^exponent; exponent 0 is uniform."""
         if exponent == 0:
             return self.whole_numbers(column, keys)
-        places = np.searchsorted(zipf_cumulative(keys, exponent), self.uniform(column), side="right")
-        return np.minimum(places, keys - 1)
+        drawn = np.searchsorted(zipf_cumulative(keys, exponent), self.uniform(column), side="right")
+        return np.minimum(drawn, keys - 1)
 
     def _generator(self, column: str) -> np.random.Generator:
         return seeded_generator(self.seed, self.stream, self.index, column)
 
 
 def seeded_generator(seed: int, stream: str, index: int, column: str) -> np.random.Generator:
-    """The generator of one column of one block; also of facts that belong to no row, such as fires."""
+    """The random generator of one column of one block; also for facts that belong to no row, such as fires."""
     entropy = [seed, zlib.crc32(stream.encode()), index, zlib.crc32(column.encode())]
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))
 
 
 @lru_cache(maxsize=4)
 def zipf_cumulative(keys: int, exponent: float) -> Real:
-    """P(key ≤ k) for k = 0 … keys−1 under the bounded Zipf law; O(keys) once, O(log keys) per draw."""
+    """P(key ≤ k) for k = 0 … keys−1 in the bounded Zipf distribution. Cost: O(keys) once; a draw is O(log keys)."""
     cumulative = np.cumsum(np.arange(1, keys + 1, dtype=np.float64) ** -exponent)
     cumulative /= cumulative[-1]
     cumulative.flags.writeable = False
@@ -87,7 +87,7 @@ def zipf_cumulative(keys: int, exponent: float) -> Real:
 
 
 def blocks(seed: int, rows: Mapping[str, int], rows_per_block: Mapping[str, int]) -> Iterator[dict[str, Block]]:
-    """Cut every stream into blocks, side by side; a stream that has ended yields empty blocks."""
+    """Divides every stream into blocks, and yields one block of each at a time; it is empty if a stream has ended."""
     count = max(-(-rows[stream] // rows_per_block[stream]) for stream in rows)
     for index in range(count):
         step = {}
@@ -99,7 +99,7 @@ def blocks(seed: int, rows: Mapping[str, int], rows_per_block: Mapping[str, int]
 
 
 def share_out(total: int, weights: Mapping[str, float]) -> dict[str, int]:
-    """Divide ``total`` rows in proportion to the weights, exactly; leftovers go to the largest remainders."""
+    """Divides ``total`` rows in proportion to the weights; the rest goes to the streams with the largest remainders."""
     scale = total / sum(weights.values())
     exact = {stream: weight * scale for stream, weight in weights.items()}
     shares = {stream: int(value) for stream, value in exact.items()}

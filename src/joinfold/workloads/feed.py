@@ -1,7 +1,7 @@
-"""A workload as it happens: files that appear in the streams' folders while time goes by.
+"""A workload written step by step, as time passes: every step adds a file to the folder of each stream.
 
-Rows are cut by their event time, so a reader that takes the files as they come sees the streams side by side, as far
-as the clock of the feed has come.
+Rows are assigned to steps by event time. So a reader that takes the files as they appear sees all streams up to the
+same time.
 """
 
 import os
@@ -19,7 +19,7 @@ ENDLESS = 10**12
 
 
 class Feed:
-    """The streams of a workload, written up to a moment that only moves forward."""
+    """The streams of a workload, written up to a time that only advances."""
 
     def __init__(
         self, name: str, directory: Path, *, rows: int = ENDLESS, seed: int = DEFAULT_SEED, **parameters: object
@@ -33,7 +33,7 @@ class Feed:
             (directory / stream).mkdir(parents=True)
 
     def advance(self, seconds: float) -> int:
-        """Writes the rows of so many seconds since the first row, a file for each stream; gives their number."""
+        """Writes the rows up to ``seconds`` after the first row, one file per stream; returns how many were written."""
         until_us = self._first_us + round(seconds * SECOND_US)
         while min(map(_reached_us, self._waiting.values())) < until_us and self._read_more():
             pass
@@ -59,7 +59,7 @@ def _reached_us(table: pa.Table) -> int:
 
 
 def _write(table: pa.Table, path: Path) -> None:
-    """A file is whole when it gets its name."""
+    """Writes under a hidden name and renames, so that readers see only complete files."""
     hidden = path.with_name(f".{path.name}.tmp")
     parquet.write_table(table, hidden)
     os.replace(hidden, path)

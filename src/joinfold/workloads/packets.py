@@ -1,11 +1,11 @@
-"""A branch office and the backbone behind it: who sends how much to whom, seen at two places.
+"""Network packets seen at a branch office and on the backbone: source, destination and size.
 
-Hosts are popular by a Zipf law, as sources and as destinations. Packet n of the branch crosses to the
-backbone with probability ``shared``: then packet n of the backbone has its source, destination and bytes, and
-`A.src = B.src AND A.dest = B.dest` finds the pair (and, popular hosts being popular, others). The rest of the
-backbone is traffic that the branch never saw.
+The popularity of hosts, as sources and as destinations, follows a Zipf distribution. With probability ``shared``,
+packet n of the branch is also on the backbone: packet n of the backbone then has the same source, destination and
+bytes. `A.src = B.src AND A.dest = B.dest` finds this pair, and also other pairs of popular hosts. The other packets of
+the backbone were never at the branch.
 
-The backbone makes its copies by drawing the branch's columns again, which are pure functions of their names.
+The backbone copies a packet by drawing the columns of the branch again, which are pure functions of their names.
 """
 
 from collections.abc import Iterator
@@ -29,19 +29,19 @@ SCHEMA = stream_schema(src=pa.string(), dest=pa.string(), ts=TIMESTAMP, bytes=pa
 STREAMS = ("backbone", "branch")
 MOST_HOSTS = 2**24
 ADDRESS_STEP = 10_368_889
-"""Odd, so that i · step mod 2^24 is another address for every host; about 0.618 · 2^24, to scatter them."""
+"""Odd, so that i · step mod 2^24 is different for every host i; about 0.618 · 2^24, to scatter the addresses."""
 
 PACKET_BYTES = np.array([40, 52, 64, 128, 256, 576, 1_024, 1_500, 1_500, 1_500], dtype=np.int64)
-"""The sizes that packets have, as often as they are listed: acknowledgements and full frames abound."""
+"""The sizes of packets, each with the frequency with which it is listed: small and full packets are frequent."""
 
 
 @dataclass(frozen=True, slots=True)
 class PacketParameters:
-    """The network.
+    """The parameters of the network.
 
-    ``rows_per_second``: packets per second of event time at each of the two places.
-    ``shared``: the share of the branch's packets that the backbone sees too.
-    ``zipf``: the exponent of the hosts' popularity; 0 makes them equal.
+    ``rows_per_second``: packets per second of event time in each of the two streams.
+    ``shared``: the share of the branch's packets that are also on the backbone.
+    ``zipf``: the exponent of the popularity of hosts; with 0 all hosts are equally popular.
     """
 
     rows_per_second: float = 10_000
@@ -72,12 +72,12 @@ class PacketParameters:
 
 
 def packet_schemas(parameters: PacketParameters) -> dict[str, pa.Schema]:
-    """backbone and branch, which are alike."""
+    """The schemas of backbone and branch, which are the same."""
     return dict.fromkeys(STREAMS, SCHEMA)
 
 
 def packet_tables(rows: int, seed: int, parameters: PacketParameters) -> Iterator[dict[str, pa.Table]]:
-    """Both streams side by side, block by block, in event order."""
+    """The rows of both streams, block by block, in the order of event time."""
     counts = share_out(rows, dict.fromkeys(STREAMS, 1.0))
     addresses = parameters.addresses
     for step in blocks(seed, counts, dict.fromkeys(STREAMS, ROWS_PER_BLOCK // 2)):
@@ -86,7 +86,7 @@ def packet_tables(rows: int, seed: int, parameters: PacketParameters) -> Iterato
         crossing = backbone.chosen("crossing", parameters.shared)
         seen_at_branch = _packets(replace(backbone, stream="branch"), parameters)
         packets["backbone"] = tuple(
-            np.where(crossing, theirs, own) for theirs, own in zip(seen_at_branch, packets["backbone"], strict=True)
+            np.where(crossing, branch, other) for branch, other in zip(seen_at_branch, packets["backbone"], strict=True)
         )
         yield {
             stream: table_of(
@@ -101,7 +101,7 @@ def packet_tables(rows: int, seed: int, parameters: PacketParameters) -> Iterato
 
 
 def _packets(block: Block, parameters: PacketParameters) -> tuple[Whole, ...]:
-    """Sources, destinations (never the source itself) and bytes."""
+    """Sources, destinations (always different from the source) and bytes."""
     sources = block.zipf("src", parameters.hosts, parameters.zipf)
     destinations = block.zipf("dest", parameters.hosts, parameters.zipf)
     destinations = np.where(destinations == sources, (destinations + 1) % parameters.hosts, destinations)

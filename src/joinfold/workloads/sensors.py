@@ -1,16 +1,16 @@
-"""A smart building: every room reports its temperature and its smoke, and now and then a room burns.
+"""A building whose rooms report temperature and smoke. From time to time a room burns.
 
-A room has a base temperature, a drift over the day and some noise, which together stay below 30 °C; its smoke
-stays below 0.1. In each period some fires break out in random rooms at random times. A fire swells, rages and
-dies down within its period, above 40 °C and 0.6 in its middle, so the alarm query of the README has groups
-that appear, grow, shrink and vanish::
+A room has a base temperature, a variation over the day and some noise, which together stay below 30 °C. Its smoke stays
+below 0.1. In each period some fires start in random rooms at random times. A fire grows, burns and goes out within its
+period. In its middle, the temperature is above 40 °C and the smoke above 0.6. So the alarm query of the README has
+groups that appear, grow, shrink and vanish::
 
     celsius    60 |          ________
-               40 |- - - - -/- - - - \\- - - - - -      heat = base + rise · shape
-               20 |________/          \\__________      smoke =        peak · shape
+               40 |- - - - -/- - - - \\- - - - - -      celsius = normal + rise · shape
+               20 |________/          \\__________      smoke   = haze   + peak · shape
                   0        start     end        period
 
-A fire is a function of (seed, period), so any block of rows can be made without those before it.
+The fires are a function of (seed, period), so any block of rows can be made without the blocks before it.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ DAY_US = 86_400 * SECOND_US
 MINUTE_US = 60 * SECOND_US
 ROOMS_PER_FLOOR = 20
 SWELL_SHARE = 0.2
-"""The part of a fire in which it grows, and again the part in which it dies down."""
+"""The share of a fire's duration in which it grows; in an equal share at the end it goes out."""
 
 SCHEMAS = {
     "temperature": stream_schema(location=pa.string(), ts=TIMESTAMP, celsius=pa.float64()),
@@ -39,10 +39,10 @@ SCHEMAS = {
 
 @dataclass(frozen=True, slots=True)
 class SensorParameters:
-    """The building and its luck.
+    """The parameters of the building and its fires.
 
-    ``report_seconds``: a room reports to each stream once in this time.
-    ``fires`` break out in each ``fire_period_minutes``; each ends in the period in which it began.
+    ``report_seconds``: the time between two reports of a room to the same stream.
+    ``fires``: the number of fires that start in each ``fire_period_minutes``. A fire ends in the period of its start.
     """
 
     rooms: int = 50
@@ -63,30 +63,30 @@ class SensorParameters:
         require_whole_number("start_us", self.start_us, minimum=0)
         if not self.shortest_fire_minutes <= self.longest_fire_minutes <= self.fire_period_minutes:
             raise UsageError(
-                "a fire must fit: shortest_fire_minutes ≤ longest_fire_minutes ≤ fire_period_minutes, not "
+                "shortest_fire_minutes ≤ longest_fire_minutes ≤ fire_period_minutes must hold, but they are "
                 f"{self.shortest_fire_minutes}, {self.longest_fire_minutes}, {self.fire_period_minutes}"
             )
 
     @property
     def locations(self) -> pa.Array:
-        """The rooms' names: floor-1/room-01, …"""
-        places = (divmod(room, ROOMS_PER_FLOOR) for room in range(self.rooms))
-        return pa.array([f"floor-{floor + 1}/room-{door + 1:02d}" for floor, door in places], pa.string())
+        """The names of the rooms: floor-1/room-01, …"""
+        rooms = (divmod(room, ROOMS_PER_FLOOR) for room in range(self.rooms))
+        return pa.array([f"floor-{floor + 1}/room-{door + 1:02d}" for floor, door in rooms], pa.string())
 
     @property
     def clock(self) -> Clock:
-        """The clock of either stream."""
+        """The clock of each of the two streams."""
         return Clock((self.rooms / self.report_seconds,), self.start_us)
 
     @property
     def period_us(self) -> int:
-        """The time in which ``fires`` fires break out."""
+        """The length of a period, in which ``fires`` fires start."""
         return round(self.fire_period_minutes * MINUTE_US)
 
 
 @dataclass(frozen=True, slots=True)
 class Fires:
-    """The fires of consecutive periods, one row of each array per period, one column per fire of it."""
+    """The fires of consecutive periods: every array has a row per period and a column per fire in the period."""
 
     first_period: int
     room: Whole
@@ -96,7 +96,7 @@ class Fires:
     peak_strength: Real
 
     def intensity(self, rooms: Whole, elapsed_us: Whole, period_us: int) -> tuple[Real, Real]:
-        """The heat (°C above normal) and smoke that fires add to readings of ``rooms`` at ``elapsed_us``."""
+        """The heat (°C above normal) and smoke that fires add in ``rooms`` at the times ``elapsed_us``."""
         periods, within_us = np.divmod(elapsed_us, period_us)
         at = periods - self.first_period
         heat, smoke = np.zeros(len(rooms)), np.zeros(len(rooms))
@@ -134,12 +134,12 @@ def fires_between(seed: int, first_period: int, last_period: int, parameters: Se
 
 
 def sensor_schemas(parameters: SensorParameters) -> dict[str, pa.Schema]:
-    """temperature and smoke."""
+    """The schemas of temperature and smoke."""
     return dict(SCHEMAS)
 
 
 def sensor_tables(rows: int, seed: int, parameters: SensorParameters) -> Iterator[dict[str, pa.Table]]:
-    """Both streams side by side, block by block, in event order."""
+    """The rows of both streams, block by block, in the order of event time."""
     counts = share_out(rows, dict.fromkeys(SCHEMAS, 1.0))
     locations = parameters.locations
     base_celsius = 18 + 5 * seeded_generator(seed, "building", 0, "base").random(parameters.rooms)
@@ -163,7 +163,7 @@ def sensor_tables(rows: int, seed: int, parameters: SensorParameters) -> Iterato
 
 
 def _celsius(block: Block, base_celsius: Real, times_us: Whole) -> Real:
-    """Normal temperatures: coldest at four in the morning, warmest at four in the afternoon."""
+    """Temperatures without fire: lowest at 04:00, highest at 16:00."""
     share_of_day = (times_us % DAY_US) / DAY_US
     drift: Real = 3 * np.sin(2 * np.pi * (share_of_day - 10 / 24))
     return base_celsius + drift + 0.3 * block.normal("noise")

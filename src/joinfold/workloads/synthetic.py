@@ -1,10 +1,10 @@
-"""Streams a, b, … of (ts, key, g, v), every dial of the papers' experiments on one generator.
+"""Streams a, b, … of (ts, key, g, v), with all parameters of the papers' experiments.
 
-Two rows of different streams match with probability 1/keys while the key is uniform: that is the selectivity
-of Kang, Wang and Tran, which may be given instead of ``keys``. ``zipf`` skews the key, ``bursts`` makes the
-rate vary from second to second, and disorder delays a share of the rows. All columns are independent.
+If keys are uniform, two rows of different streams match with probability 1/keys. This is the selectivity of Kang, Wang
+and Tran, which may be given instead of ``keys``. ``zipf`` makes some keys more frequent, ``bursts`` makes the rate vary
+from second to second, and disorder delays a share of the rows. All columns are independent.
 
-R1 and R0 are the streams of the project's own speed targets; Fig 4 of Wang is ``bursts=wang_bursts()``.
+R1 and R0 are the streams of joinfold's speed targets. ``bursts=wang_bursts()`` is Fig 4 of Wang.
 """
 
 from collections.abc import Iterator
@@ -34,12 +34,12 @@ SCHEMA = stream_schema(ts=TIMESTAMP, key=pa.int64(), g=pa.int64(), v=pa.int64())
 
 @dataclass(frozen=True, slots=True)
 class SyntheticParameters:
-    """What varies in the papers' experiments.
+    """The parameters of the papers' experiments.
 
-    ``rows_per_second``: of event time, for every stream, or one number per stream (default 10,000).
-    ``seconds``: the length of the streams, in place of a number of rows.
-    ``keys`` or ``selectivity``: distinct join keys (default 10,000), or the probability 1/keys of a match.
-    ``bursts``: rows in second 0, 1, … of every stream, then from the beginning again; replaces the rate.
+    ``rows_per_second``: rows per second of event time, for all streams or one number per stream (default 10,000).
+    ``seconds``: the length of the streams, instead of a number of rows.
+    ``keys`` or ``selectivity``: the number of distinct keys (default 10,000), or the probability 1/keys of a match.
+    ``bursts``: the numbers of rows in second 0, 1, … of every stream, repeated; replaces ``rows_per_second``.
     """
 
     streams: int = 2
@@ -72,7 +72,7 @@ class SyntheticParameters:
             if len(self.rows_per_second) != self.streams:
                 raise UsageError(
                     f"rows_per_second has {len(self.rows_per_second)} numbers for {self.streams} streams",
-                    "give one number for all streams, or one for each",
+                    "give one number for all streams, or one for each.",
                 )
             for rate in self.rows_per_second:
                 require_positive("rows_per_second", rate)
@@ -83,9 +83,11 @@ class SyntheticParameters:
         for rate in self.bursts:
             require_not_negative("bursts", rate)
         if self.bursts and sum(self.bursts) == 0:
-            raise UsageError("bursts must hold a row in at least one second")
+            raise UsageError("bursts must be above 0 in at least one second")
         if self.bursts and self.rows_per_second is not None:
-            raise UsageError("give rows_per_second or bursts, not both", "bursts are the rows of each second")
+            raise UsageError(
+                "give rows_per_second or bursts, not both", "bursts has the number of rows in each second."
+            )
 
     def _check_keys(self) -> None:
         if self.keys is not None:
@@ -93,21 +95,21 @@ class SyntheticParameters:
         if self.selectivity is None:
             return
         if self.keys is not None:
-            raise UsageError("give keys or selectivity, not both", "selectivity is 1/keys")
+            raise UsageError("give keys or selectivity, not both", "selectivity is 1/keys.")
         require_share("selectivity", self.selectivity)
         require_positive("selectivity", self.selectivity)
         if self.zipf:
-            raise UsageError("selectivity is 1/keys only while the key is uniform", "with zipf, give keys")
+            raise UsageError("selectivity needs uniform keys, but zipf is given", "give keys instead of selectivity.")
         reached = 1 / round(1 / self.selectivity)
         if abs(reached - self.selectivity) > SELECTIVITY_TOLERANCE * self.selectivity:
             raise UsageError(
                 f"selectivity {self.selectivity} is not 1/keys for a whole number of keys",
-                f"the nearest is {reached:.4g}",
+                f"the nearest is {reached:.4g}.",
             )
 
     @property
     def distinct_keys(self) -> int:
-        """The number of keys, however it was given."""
+        """The number of distinct keys, from ``keys`` or ``selectivity``."""
         if self.selectivity is not None:
             return round(1 / self.selectivity)
         return DEFAULT_KEYS if self.keys is None else int(self.keys)
@@ -127,19 +129,19 @@ class SyntheticParameters:
 
 
 def synthetic_schemas(parameters: SyntheticParameters) -> dict[str, pa.Schema]:
-    """Streams a, b, …, all alike."""
+    """The schemas of streams a, b, …, which are the same."""
     return dict.fromkeys(parameters.clocks, SCHEMA)
 
 
 def synthetic_rows(parameters: SyntheticParameters) -> int | None:
-    """The rows of all streams in ``seconds``, if that is how the length was given."""
+    """The number of rows of all streams in ``seconds``; None if the length is not given in seconds."""
     if parameters.seconds is None:
         return None
     return sum(clock.rows_within(parameters.seconds) for clock in parameters.clocks.values())
 
 
 def synthetic_tables(rows: int, seed: int, parameters: SyntheticParameters) -> Iterator[dict[str, pa.Table]]:
-    """The streams side by side, block by block, in arrival order."""
+    """The rows of all streams, block by block, in the order of arrival."""
     clocks = parameters.clocks
     weights = {stream: sum(clock.profile) for stream, clock in clocks.items()}
     counts = share_out(rows, weights)
@@ -169,7 +171,7 @@ def _table(block: Block, clock: Clock, parameters: SyntheticParameters) -> pa.Ta
 def wang_bursts(
     steady_seconds: int = 20, burst_seconds: int = 5, bytes_per_second: float = 500, row_bytes: int = 18
 ) -> tuple[int, ...]:
-    """The rows of each second of Wang's Fig 4: a steady rate, then bytes_per_second/i² in second i = 1, 2, ….
+    """The numbers of rows per second in Wang's Fig 4: a steady rate, then bytes_per_second/i² in second i = 1, 2, ….
 
     >>> wang_bursts(steady_seconds=2)
     (28, 28, 28, 7, 3, 2, 1)

@@ -1,8 +1,8 @@
-"""From arrays to Parquet folders: one folder per stream, whole files only, the same bytes every time.
+"""From arrays to Parquet: one folder per stream, only complete files, the same bytes every time.
 
-A part is written under a hidden temporary name and renamed when it is complete, so a reader (Spark's file
-source passes over names that begin with a dot) meets a whole file or none. Parts and row groups are cut by
-row count alone: how a generator cuts its blocks leaves no trace in the bytes, and neither does the clock.
+A part is written under a hidden name and renamed when it is complete. Spark's file source skips names that begin with a
+dot, so a reader sees only complete files. The boundaries of parts and row groups depend only on the number of rows: the
+bytes depend neither on the blocks of the generator nor on the time of writing.
 """
 
 import os
@@ -23,20 +23,20 @@ ROWS_PER_GROUP = 128_000
 
 
 def stream_schema(**columns: pa.DataType) -> pa.Schema:
-    """A schema from names and types; workloads never produce NULL, but say nothing of it to the reader."""
+    """A schema from names and types; columns are nullable, though workloads never produce NULL."""
     return pa.schema(list(columns.items()))
 
 
 def table_of(schema: pa.Schema, **columns: pa.Array | NDArray[np.generic]) -> pa.Table:
-    """A table of exactly this schema, its columns given by name; int64 becomes an instant for free."""
+    """A table with this schema from columns by name; int64 is read as microseconds if the type is TIMESTAMP."""
     assert list(columns) == schema.names, (list(columns), schema.names)
     arrays = [pa.array(column) if isinstance(column, np.ndarray) else column for column in columns.values()]
     return pa.table([array.cast(item.type) for array, item in zip(arrays, schema, strict=True)], schema)
 
 
-def pick(texts: pa.Array, places: NDArray[np.int64]) -> pa.Array:
-    """The strings at ``places``: text columns are looked up in a small table, never formatted per row."""
-    return texts.take(pa.array(places))
+def pick(texts: pa.Array, indexes: NDArray[np.int64]) -> pa.Array:
+    """The strings with these indexes: texts come from a small table and are not formatted for each row."""
+    return texts.take(pa.array(indexes))
 
 
 def event_times_us(table: pa.Table) -> NDArray[np.int64]:
@@ -53,13 +53,13 @@ def write_streams(
     rows_per_file: int,
     progress: Callable[[int], None],
 ) -> None:
-    """Write every stream to ``directory/<stream>/part-00000.parquet`` and on; report the rows as they go."""
+    """Writes every stream to ``directory/<stream>/part-00000.parquet`` and so on; ``progress`` gets numbers of rows."""
     require_fresh(directory)
     try:
         for stream in schemas:
             (directory / stream).mkdir(parents=True)
     except OSError as error:
-        raise UsageError(f"cannot write to '{directory}': {error.strerror}", "choose a new folder") from error
+        raise UsageError(f"cannot write to '{directory}': {error.strerror}", "choose a new folder.") from error
     writers = {stream: PartWriter(directory / stream, schemas[stream], rows_per_file) for stream in schemas}
     with ExitStack() as unfinished:
         for writer in writers.values():
@@ -73,16 +73,16 @@ def write_streams(
 
 
 def require_fresh(directory: Path) -> None:
-    """Refuse a target that is a file, or a folder with something in it."""
+    """Refuses a path that is a file, or a folder that is not empty."""
     if directory.exists() and not directory.is_dir():
-        raise UsageError(f"'{directory}' is a file, not a folder", "choose a new folder")
+        raise UsageError(f"'{directory}' is a file, not a folder", "choose a new folder.")
     if directory.is_dir() and any(directory.iterdir()):
-        raise UsageError(f"folder '{directory}' is not empty", "choose a new folder, or empty this one first")
+        raise UsageError(f"folder '{directory}' is not empty", "choose a new folder, or empty this one first.")
 
 
 @dataclass(slots=True)
 class PartWriter:
-    """The parts of one stream. Rows collect until they fill a row group; a part ends at ``rows_per_file``."""
+    """Writes the parts of one stream. Rows are collected until they fill a row group; a part has ``rows_per_file``."""
 
     folder: Path
     schema: pa.Schema
@@ -94,21 +94,21 @@ class PartWriter:
     _writer: pq.ParquetWriter | None = None
 
     def write(self, table: pa.Table) -> None:
-        """Add rows; write those that fill row groups."""
+        """Adds rows, and writes the row groups that are full."""
         self._collected.append(table)
         self._collected_rows += table.num_rows
         while self._collected_rows >= self._group_room:
             self._write_group(self._group_room)
 
     def close(self) -> None:
-        """Write what is left and complete the last part; a stream without rows is one empty part."""
+        """Writes the remaining rows and completes the last part; a stream without rows is one empty part."""
         if self._collected_rows or self._part == 0:
             self._write_group(self._collected_rows)
         if self._writer is not None:
             self._complete_part()
 
     def abandon(self) -> None:
-        """Remove the part that is not complete, if there is one."""
+        """Removes the incomplete part, if there is one."""
         if self._writer is not None:
             try:
                 self._writer.close()
@@ -149,7 +149,7 @@ class PartWriter:
 
 
 def _encoding(schema: pa.Schema) -> dict[str, object]:
-    """Times hardly repeat: a dictionary of them would be built only to be thrown away."""
+    """Options of the Parquet writer; timestamps get no dictionary, because their values rarely repeat."""
     return {
         "compression": "snappy",
         "use_dictionary": [item.name for item in schema if item.type != TIMESTAMP],

@@ -1,4 +1,4 @@
-"""Comparing answers: in any order, on what both engines have reached, and never content with nothing."""
+"""Answers are compared in any order, on the instants that both engines have reached. No answers are never equal."""
 
 import pyarrow as pa
 import pytest
@@ -30,7 +30,7 @@ def test_order_and_later_instants_do_not_matter() -> None:
     "other",
     [
         [(10, 0, 1, 1), (10, 1, 2, 9), *ROWS[2:]],  # a value differs
-        [*ROWS, ROWS[0]],  # a row twice
+        [*ROWS, ROWS[0]],  # a row occurs twice
         ROWS[1:],  # a row is missing
         [*ROWS[:2], ROWS[3]],  # an instant is missing between others
         [],
@@ -42,7 +42,7 @@ def test_differences_are_found(other: list[Row]) -> None:
     assert compare(answered(ROWS, other), answered(ROWS)).verdict == "different"
 
 
-def test_some_instants_only() -> None:
+def test_answers_are_compared_at_some_instants_only() -> None:
     theirs = answered([ROWS[2]])
     assert compare(answered(ROWS), theirs, at_theirs=True).verdict == "equal"
     assert compare(answered(ROWS), theirs).verdict == "different"

@@ -26,13 +26,13 @@ def test_the_first_two_batches_are_the_start() -> None:
     assert startup_seconds(done.batches) == 12.0
 
 
-def test_a_batch_without_rows_belongs_to_no_rate() -> None:
+def test_a_batch_without_rows_does_not_count() -> None:
     done = run((100, 9.0), (100, 3.0), (100, 2.0), (0, 7.0))
     assert [batch.number for batch in steady_batches(done.batches)] == [2]
     assert rate_of(done, 100) == Rate(50.0, "steady")
 
 
-def test_a_run_that_is_only_a_start_is_read_as_a_whole() -> None:
+def test_the_rate_of_a_run_without_steady_batches_is_that_of_the_whole_run() -> None:
     done = run((100, 9.0), seconds=10.0)
     assert rate_of(done, 100) == Rate(10.0, "whole run")
     assert startup_seconds(done.batches) is None
@@ -41,13 +41,13 @@ def test_a_run_that_is_only_a_start_is_read_as_a_whole() -> None:
 @pytest.mark.parametrize(
     ("finished", "expected"),
     [
-        ([], Rate(10.0, "cap")),  # none finished counts as one
+        ([], Rate(10.0, "cap")),  # a run that finished no batch is credited with one
         ([(600, 50.0)], Rate(10.0, "cap")),
         ([(600, 5.0), (600, 5.0), (600, 40.0)], Rate(30.0, "cap")),
         ([(600, 20.0), (600, 20.0), (600, 6.0)], Rate(100.0, "steady")),
     ],
 )
-def test_a_capped_run_gets_the_better_reading(finished: list[tuple[int, float]], expected: Rate) -> None:
+def test_a_capped_run_gets_the_larger_of_two_rates(finished: list[tuple[int, float]], expected: Rate) -> None:
     assert rate_of(run(*finished, seconds=60.0, capped=True), 600) == expected
 
 

@@ -1,4 +1,4 @@
-"""`joinfold bench planner --full` on Spark, on very little data: planned and forced runs, equal answers, a shift."""
+"""`joinfold bench planner --full` on Spark, on very little data: planned and forced runs, and the shifting stream."""
 
 from typing import Any
 
@@ -19,23 +19,24 @@ FORCED = "method=ic; early=none; index=a hash, b hash"
 
 
 @pytest.fixture(scope="module")
-def told() -> list[str]:
+def lines() -> list[str]:
+    """The progress lines of the run."""
     return []
 
 
 @pytest.fixture(scope="module")
-def results(spark: Any, told: list[str]) -> SparkResults:
+def results(spark: Any, lines: list[str]) -> SparkResults:
     found = SparkResults()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "QUERIES", {name: module.QUERIES[name] for name in ("an extreme", "an inequality")})
         patch.setattr(module, "FORCED", (FORCED,))
-        run_on_spark(Session(spark), found, told.append, TINY, SHIFT)
+        run_on_spark(Session(spark), found, lines.append, TINY, SHIFT)
     return found
 
 
-def test_every_query_runs_as_planned_and_under_the_plans_that_can_do_it(results: SparkResults) -> None:
+def test_every_query_runs_as_planned_and_under_the_plans_that_can_run_it(results: SparkResults) -> None:
     assert [(run.query, run.plan) for run in results.runs] == [
-        ("an extreme", PLANNED),  # IC cannot take back a MAX
+        ("an extreme", PLANNED),  # IC cannot undo a MAX
         ("an inequality", PLANNED),
         ("an inequality", FORCED),
     ]
@@ -47,9 +48,9 @@ def test_every_query_runs_as_planned_and_under_the_plans_that_can_do_it(results:
     assert results.times("an inequality") >= 1 and len(results.adaptive_times) == 2
 
 
-def test_all_plans_answer_alike(results: SparkResults, told: list[str]) -> None:
+def test_all_plans_answer_alike(results: SparkResults, lines: list[str]) -> None:
     assert results.differences == []
-    assert sum("rows/s" in line for line in told) == 5 + 1  # and the line that says what is written
+    assert sum("rows/s" in line for line in lines) == 5 + 1  # five runs, and the line about writing R1
 
 
 def test_answers_that_differ_are_noticed() -> None:

@@ -1,3 +1,3 @@
-"""Suites are run by their command, too."""
+"""The fixture that runs a command, for the suites."""
 
 from tests.cli.conftest import run  # noqa: F401 - a fixture

@@ -1,4 +1,4 @@
-"""`joinfold bench engines` without Spark: what the command asks for, what it prints and writes."""
+"""`joinfold bench engines` without Spark: its settings, what it prints, and what it writes."""
 
 import json
 from dataclasses import replace
@@ -23,41 +23,41 @@ def measured(engine: str, rate: float) -> Measurement:
 
 
 OURS, THEIRS = measured("joinfold", 3_000.0), measured("other", 1_000.0)
-FOUND = SideBySide(
+RESULTS = SideBySide(
     [OURS, THEIRS], [Comparison.of(OURS, THEIRS, 2.0)], [Check("joinfold", "other", "R1", 1, 1, 1, "equal")]
 )
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
-    """The settings of every run that the command asks for."""
-    found: list[Settings] = []
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
+    """The settings of every run that the command starts."""
+    settings_of_runs: list[Settings] = []
 
     def run_engines(settings: Settings, session: Session, say: Say) -> SideBySide:
-        found.append(settings)
-        return FOUND
+        settings_of_runs.append(settings)
+        return RESULTS
 
     monkeypatch.setattr(engines, "run_engines", run_engines)
-    return found
+    return settings_of_runs
 
 
-def test_the_command_runs_it_unless_another_is_named(run: RunCommand, asked: list[Settings], tmp_path: Path) -> None:
+def test_it_is_the_default_suite(run: RunCommand, runs: list[Settings], tmp_path: Path) -> None:
     assert [run("bench", *name, "-o", tmp_path).status for name in ([], ["engines"])] == [0, 0]
-    assert asked == [Settings(), Settings()]
+    assert runs == [Settings(), Settings()]
 
 
-def test_what_the_options_mean(run: RunCommand, asked: list[Settings], tmp_path: Path) -> None:
+def test_what_the_options_mean(run: RunCommand, runs: list[Settings], tmp_path: Path) -> None:
     run("bench", "--full", "-o", tmp_path)
     run("bench", "--full", "--cap=7", "--repeats=5", "-o", tmp_path)
     run("bench", "--quick", "--seconds=200", "-o", tmp_path)
-    assert asked == [
+    assert runs == [
         Settings(full=True, cap_seconds=300.0),
         Settings(full=True, repeats=5, cap_seconds=7.0),
         Settings(r1=replace(LONG_R1, seconds=200)),
     ]
 
 
-def test_figures_and_a_chart_are_written(run: RunCommand, asked: list[Settings], tmp_path: Path) -> None:
+def test_figures_and_a_chart_are_written(run: RunCommand, runs: list[Settings], tmp_path: Path) -> None:
     result = run("bench", "-o", tmp_path)
     assert result.output.endswith(f"0 s; {tmp_path / 'results.json'}, {tmp_path / 'rates.svg'}\n")
     assert "3.00 ×" in result.output and "met" in result.output
@@ -68,13 +68,13 @@ def test_figures_and_a_chart_are_written(run: RunCommand, asked: list[Settings],
 
 
 def test_sweeps_are_a_table_of_their_own() -> None:
-    assert len(FOUND.tables()) == 3
-    swept = SideBySide(FOUND.measurements, sweeps=[SweepPoint("keys", "100", OURS)])
+    assert len(RESULTS.tables()) == 3
+    swept = SideBySide(RESULTS.measurements, sweeps=[SweepPoint("keys", "100", OURS)])
     assert swept.tables()[-1].title == "joinfold on R1, one property varied"
 
 
 def test_answers_that_differ_are_a_failure(run: RunCommand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    wrong = SideBySide(FOUND.measurements, checks=[Check("joinfold", "other", "R1", 1, 1, 1, "different")])
+    wrong = SideBySide(RESULTS.measurements, checks=[Check("joinfold", "other", "R1", 1, 1, 1, "different")])
     monkeypatch.setattr(engines, "run_engines", lambda settings, session, say: wrong)
     result = run("bench", "-o", tmp_path)
     assert (result.status, result.error) == (1, "not equal: R1, joinfold and other\n")

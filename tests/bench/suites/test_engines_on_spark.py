@@ -18,18 +18,19 @@ pytestmark = pytest.mark.spark
 
 TINY = Dataset("R0", rows_per_second=30, seconds=120, keys=10, groups=3, rows_per_file=3_600, files_per_batch=1)
 CUT = replace(TINY, name="R1", rows_per_file=1_200)
-"""One micro-batch is enough for answers; the third is the first that is steady."""
+"""One micro-batch is enough for answers, but a rate needs three: the third is the first steady one."""
 
 
 @pytest.fixture(scope="module")
-def told() -> list[str]:
+def lines() -> list[str]:
+    """The progress lines of the run."""
     return []
 
 
 @pytest.fixture(scope="module")
-def results(spark: Any, told: list[str]) -> SideBySide:
+def results(spark: Any, lines: list[str]) -> SideBySide:
     settings = Settings(repeats=1, cap_seconds=300.0, r0=TINY, r1=CUT)
-    return run_engines(settings, Session(spark), told.append)
+    return run_engines(settings, Session(spark), lines.append)
 
 
 def test_all_engines_answer_alike(results: SideBySide) -> None:
@@ -55,7 +56,7 @@ def test_every_engine_has_a_rate_and_every_bar_a_ratio(results: SideBySide) -> N
     assert ours.startup_seconds is not None and 0 < ours.startup_seconds < ours.seconds
 
 
-def test_the_report_can_be_read(results: SideBySide, told: list[str], tmp_path: Path) -> None:
+def test_the_report_can_be_read(results: SideBySide, lines: list[str], tmp_path: Path) -> None:
     numbers, chart = write_results(results, tmp_path, ENGINES.file)
     read = json.loads(numbers.read_text(encoding="utf-8"))
     assert [check["verdict"] for check in read["checks"]] == ["equal"] * len(results.checks)
@@ -66,4 +67,4 @@ def test_the_report_can_be_read(results: SideBySide, told: list[str], tmp_path: 
         console.print(table)
     printed = console.export_text()
     assert printed.count("joinfold") > 5 and "…" in printed
-    assert sum("rows/s" in line for line in told) >= 7
+    assert sum("rows/s" in line for line in lines) >= 7

@@ -34,8 +34,8 @@ def silent(line: str) -> None:
 
 
 def test_three_streams_of_one_key_beside_two() -> None:
-    results, told = JoinResults(), list[str]()
-    compare_common_key(TINY, results, told.append)
+    results, lines = JoinResults(), list[str]()
+    compare_common_key(TINY, results, lines.append)
     assert results.differences == []
     assert [(run.plan, run.pairs) for run in results.plans] == [
         ("two streams", 40 * 5**2),
@@ -45,10 +45,10 @@ def test_three_streams_of_one_key_beside_two() -> None:
     (item,) = results.plan_comparisons
     two, three = ([fmean(run.row_seconds[start : start + 2]) for start in (0, 2, 4)] for run in results.plans)
     assert item.ratio.middle == median(map(truediv, two, three)) and item.bar == 0.5
-    assert sum("µs/row" in line for line in told) == 6
+    assert sum("µs/row" in line for line in lines) == 6
 
 
-def test_a_million_combinations() -> None:
+def test_three_streams_have_a_million_combinations() -> None:
     settings = JoinSettings()
     assert settings.keys * (settings.rows // settings.keys) ** 3 == 1_000_000
 
@@ -57,8 +57,8 @@ def test_a_wrong_answer_is_noticed() -> None:
     streams = common_key(200, 4, 1, 40, ("a", "b", "c"))
     run = run_course(streams, "three", None, 1, silent, with_pack=True)
     assert is_right(streams, 40, run)
-    for place, name in ((1, "n"), (2, "s")):
-        changed = run.answers.set_column(place, name, pc.add(run.answers.column(name), 1))
+    for index, name in ((1, "n"), (2, "s")):
+        changed = run.answers.set_column(index, name, pc.add(run.answers.column(name), 1))
         assert not is_right(streams, 40, replace(run, answers=changed))
 
 
@@ -66,15 +66,15 @@ def test_a_wrong_plan_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("joinfold_bench.suites.joins.is_right", lambda streams, keys, run: run.plan == "two streams")
     results = JoinResults()
     compare_common_key(TINY, results, silent)
-    assert results.wrong == ["common key, three streams and what follows from the rows"] * TINY.repeats
+    assert results.wrong == ["common key, three streams and the expected answer"] * TINY.repeats
 
 
-def test_the_time_of_pack_counts_where_it_is_asked_for() -> None:
+def test_the_time_of_pack_counts_only_with_pack() -> None:
     for with_pack in (False, True):
         course = Course(common_key(200, 4, 1, 40, ("a", "b")), "two", None, with_pack)
         course.fill()
         before = course.machine.measures.fold_seconds
-        course.machine.measures.pack_seconds -= 1_000.0  # whatever PACK takes now, it is not near
+        course.machine.measures.pack_seconds -= 1_000.0  # a difference that no real time of PACK can hide
         packed = course.machine.measures.pack_seconds
         course.slide()
         measures = course.machine.measures
@@ -85,7 +85,7 @@ def test_the_time_of_pack_counts_where_it_is_asked_for() -> None:
 # --- persons, auctions and bids -----------------------------------------------------------------------------------
 
 
-def test_files_of_one_number_are_of_the_same_time(tmp_path: Path) -> None:
+def test_files_with_the_same_number_hold_rows_of_the_same_time(tmp_path: Path) -> None:
     HOUSE.write(tmp_path / "x")
     for number in range(4):
         first, last = (START_US + at * 300 * SECOND_US for at in (number, number + 1))
@@ -95,7 +95,7 @@ def test_files_of_one_number_are_of_the_same_time(tmp_path: Path) -> None:
             assert first <= pc.min(times).as_py() and pc.max(times).as_py() < last
 
 
-def test_the_files_are_the_workload_in_order(tmp_path: Path) -> None:
+def test_the_files_hold_the_workload_in_order(tmp_path: Path) -> None:
     HOUSE.write(tmp_path / "x")
     (whole,) = batches("auctions", rows=1_000, seed=7, events_per_second=1)
     for stream, rows in whole.items():
@@ -105,7 +105,7 @@ def test_the_files_are_the_workload_in_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [J0, J1])
-def test_five_micro_batches_of_full_windows(data: AuctionData) -> None:
+def test_there_are_five_micro_batches_over_two_thousand_seconds(data: AuctionData) -> None:
     assert data.events == 5 * data.batch_rows
     assert data.events / data.events_per_second == 2_000
 
@@ -114,7 +114,7 @@ def before(time_us: int, rows: pa.Table) -> pa.Table:
     return rows.filter(pc.less(rows.column("ts").cast("int64"), time_us))
 
 
-def test_duckdb_by_hand(tmp_path: Path) -> None:
+def test_duckdb_answers_like_a_computation_by_hand(tmp_path: Path) -> None:
     HOUSE.write(tmp_path / "x")
     (whole,) = batches("auctions", rows=1_000, seed=7, events_per_second=1)
     instant, start = (START_US + seconds * SECOND_US for seconds in (850, 250))
@@ -144,14 +144,14 @@ def bench(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
 def test_the_command_writes_and_prints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    results, asked = JoinResults(), list[JoinSettings]()
+    results, runs = JoinResults(), list[JoinSettings]()
     compare_common_key(TINY, results, silent)
-    monkeypatch.setattr(joins, "run_joins", lambda settings, session, say: (asked.append(settings), results)[1])
+    monkeypatch.setattr(joins, "run_joins", lambda settings, session, say: (runs.append(settings), results)[1])
     assert bench(monkeypatch, "-o", str(tmp_path), "--repeats", "5", "--cap", "7") == 0
     assert bench(monkeypatch, "-o", str(tmp_path), "--json") == 0
-    assert asked == [JoinSettings(5, 7.0), JoinSettings(3, 300.0)]
+    assert runs == [JoinSettings(5, 7.0), JoinSettings(3, 300.0)]
     out = capsys.readouterr().out
-    assert "time of two streams to three" in out
+    assert "time per row: two streams ÷ three streams" in out
     printed = json.loads(out[out.index("\n{\n") :])
     assert printed == json.loads((tmp_path / "results-joins.json").read_text(encoding="utf-8"))
 

@@ -16,18 +16,19 @@ pytestmark = pytest.mark.spark
 
 LARGE = AuctionData("J1", events=3_000, events_per_second=3, events_per_file=750, files_per_batch=2)
 SMALL = AuctionData("J0", events=100, events_per_second=0.5, events_per_file=100, files_per_batch=1)
-"""Windows of the first are full after 600 of 1,000 s; the second is a third of one, for Spark makes 60 copies."""
+"""LARGE takes 1,000 s; its windows are full after 600 s. SMALL takes a third of a window, because Spark copies rows."""
 
 
 @pytest.fixture(scope="module")
-def told() -> list[str]:
+def lines() -> list[str]:
+    """The progress lines of the run."""
     return []
 
 
 @pytest.fixture(scope="module")
-def results(spark: Any, told: list[str]) -> JoinResults:
+def results(spark: Any, lines: list[str]) -> JoinResults:
     settings = JoinSettings(1, 300.0, LARGE, SMALL, rows=200, slides=4, keys=40, measured=2)
-    return run_joins(settings, Session(spark), told.append)
+    return run_joins(settings, Session(spark), lines.append)
 
 
 def test_all_engines_answer_alike(results: JoinResults) -> None:
@@ -53,17 +54,17 @@ def test_every_bar_has_a_ratio(results: JoinResults) -> None:
     assert [item.bar for item in results.plan_comparisons] == [0.5]
 
 
-def test_the_state_is_that_of_the_windows(results: JoinResults) -> None:
+def test_the_state_grows_with_the_rows_in_the_windows(results: JoinResults) -> None:
     half, all_ = results.states
     assert (half.dataset.events, all_.dataset.events) == (1_500, 3_000)
     assert half.dataset.events / half.dataset.events_per_second == 1_000
     assert half.dataset.batch_rows == 750
-    # Bids of one slide and auction are one entry, so there are fewer than bids; each auction and person is one.
+    # The bids of one slide and auction are one entry. Every auction and every person is an entry of its own.
     assert 1.5 < all_.entries / half.entries < 2.5
     assert 0 < half.state_bytes < all_.state_bytes
 
 
-def test_the_report_can_be_read(results: JoinResults, told: list[str], tmp_path: Path) -> None:
+def test_the_report_can_be_read(results: JoinResults, lines: list[str], tmp_path: Path) -> None:
     (numbers,) = write_results(results, tmp_path, JOINS.file)
     read = json.loads(numbers.read_text(encoding="utf-8"))
     assert [state["state_bytes"] for state in read["states"]] == [size.state_bytes for size in results.states]
@@ -74,4 +75,4 @@ def test_the_report_can_be_read(results: JoinResults, told: list[str], tmp_path:
         console.print(table)
     printed = console.export_text()
     assert "bytes/event" in printed and "half of J1" in printed and "three streams" in printed
-    assert sum("rows/s" in line for line in told) == 4
+    assert sum("rows/s" in line for line in lines) == 4

@@ -1,4 +1,4 @@
-"""`joinfold bench methods` on very little data: all plans run, their answers are compared, and the report is read."""
+"""`joinfold bench methods` on very little data: plans, comparisons of answers, structures, and the report."""
 
 import json
 import sys
@@ -38,13 +38,14 @@ HASHED = Plan("ic", (), {"a": "hash", "b": "hash"})
 
 
 @pytest.fixture(scope="module")
-def told() -> list[str]:
+def lines() -> list[str]:
+    """The progress lines of the run."""
     return []
 
 
 @pytest.fixture(scope="module")
-def results(told: list[str]) -> MethodResults:
-    return run_methods(TINY, told.append)
+def results(lines: list[str]) -> MethodResults:
+    return run_methods(TINY, lines.append)
 
 
 def test_all_plans_answer_alike_with_full_windows(results: MethodResults) -> None:
@@ -64,23 +65,23 @@ def test_all_plans_answer_alike_with_full_windows(results: MethodResults) -> Non
 
 def test_every_bar_has_a_ratio(results: MethodResults) -> None:
     assert [(item.what, item.bar) for item in results.comparisons] == [
-        ("memory of PC to TC", 20.0),
-        ("memory of PC to IC", 20.0),
-        ("memory of TC to IC", 1.0),
-        ("time of IC, btree to sums", 50.0),
-        ("time of IC, ttree to sums", 50.0),
+        ("memory: PC ÷ TC", 20.0),
+        ("memory: PC ÷ IC", 20.0),
+        ("memory: TC ÷ IC", 1.0),
+        ("time per row: IC with btree ÷ sums", 50.0),
+        ("time per row: IC with ttree ÷ sums", 50.0),
     ]
     held = {run.plan: run.bytes_held for run in results.plans}
     assert held["PC"] > 20 * held["TC"] and held["TC"] > held["IC"]
     assert [item.is_met for item in results.comparisons[:3]] == [True, True, True]
 
 
-def test_a_bar_is_met_from_its_value_on() -> None:
+def test_a_bar_is_met_by_a_ratio_that_is_equal_or_larger() -> None:
     assert PlanComparison("band", "time", Spread(50.0, 10.0, 90.0), 50.0).is_met
     assert not PlanComparison("band", "time", Spread(49.9, 10.0, 90.0), 50.0).is_met
 
 
-def test_windows_are_full_in_every_slide_that_is_measured() -> None:
+def test_windows_are_full_in_every_measured_slide() -> None:
     course = Course(equality(40, 4, 3, 2, 1), "IC", HASHED)
     course.fill()
     filled = pa.concat_tables(course.answers).num_rows
@@ -92,7 +93,7 @@ def test_windows_are_full_in_every_slide_that_is_measured() -> None:
     assert course.machine.buckets[0].entries_held == 80
 
 
-def test_other_answers_are_noticed() -> None:
+def test_answers_that_differ_are_noticed() -> None:
     course = Course(equality(40, 4, 1, 2, 1), "IC", HASHED)
     course.fill()
     course.slide()
@@ -104,7 +105,7 @@ def test_other_answers_are_noticed() -> None:
     assert not run.agrees(replace(run, answers=run.answers.slice(1)))
 
 
-def test_a_plan_with_other_answers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_whose_answers_differ_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     streams, results = equality(40, 4, 1, 2, 1), MethodResults()
     run_plan(streams, "PC", HASHED, 1, results, lambda line: None)
     done = Course.done
@@ -113,7 +114,7 @@ def test_a_plan_with_other_answers_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     assert results.differences == ["equality, TC and PC"]
 
 
-def test_structures_are_all_measured(results: MethodResults) -> None:
+def test_all_structures_are_measured(results: MethodResults) -> None:
     equal = [run for run in results.structures if run.join == "equality"]
     bands = [run for run in results.structures if run.join == "band"]
     assert [(run.rows, run.structure) for run in equal] == [
@@ -123,7 +124,7 @@ def test_structures_are_all_measured(results: MethodResults) -> None:
     assert all(run.bytes_per_row >= 32 for run in results.structures)
 
 
-def test_a_structure_that_finds_something_else_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_structure_that_finds_other_matches_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     class Forgetful(Listed):
         def apply(self, operations: Operations) -> Matches:
             found = super().apply(operations)
@@ -134,7 +135,7 @@ def test_a_structure_that_finds_something_else_is_noticed(monkeypatch: pytest.Mo
     assert not measure_structures("band", 100, 1)[1]
 
 
-def test_the_report_can_be_read(results: MethodResults, told: list[str], tmp_path: Path) -> None:
+def test_the_report_can_be_read(results: MethodResults, lines: list[str], tmp_path: Path) -> None:
     (numbers,) = write_results(results, tmp_path, METHODS.file)
     assert numbers == tmp_path / "results-methods.json"
     read = json.loads(numbers.read_text(encoding="utf-8"))
@@ -145,8 +146,8 @@ def test_the_report_can_be_read(results: MethodResults, told: list[str], tmp_pat
     for table in results.tables():
         console.print(table)
     printed = console.export_text()
-    assert "held MB" in printed and "memory of PC to IC" in printed and "insert + expire/s" in printed
-    assert sum("µs/row" in line for line in told) == 6
+    assert "held MB" in printed and "memory: PC ÷ IC" in printed and "insert + expire/s" in printed
+    assert sum("µs/row" in line for line in lines) == 6
 
 
 # --- the command --------------------------------------------------------------------------------------------------
@@ -162,11 +163,11 @@ def bench(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
 def test_the_command_writes_and_prints(
     results: MethodResults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked: list[MethodSettings] = []
-    monkeypatch.setattr(methods, "run_methods", lambda settings, say: (asked.append(settings), results)[1])
+    runs: list[MethodSettings] = []
+    monkeypatch.setattr(methods, "run_methods", lambda settings, say: (runs.append(settings), results)[1])
     assert bench(monkeypatch, "-o", str(tmp_path), "--repeats", "5") == 0
-    assert asked == [MethodSettings(measured=5)]
-    assert "Structures by themselves" in capsys.readouterr().out
+    assert runs == [MethodSettings(measured=5)]
+    assert "Structures alone" in capsys.readouterr().out
     assert bench(monkeypatch, "-o", str(tmp_path), "--json") == 0
     printed = capsys.readouterr().out
     assert json.loads(printed) == json.loads((tmp_path / "results-methods.json").read_text(encoding="utf-8"))

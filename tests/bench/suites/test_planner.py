@@ -1,4 +1,4 @@
-"""`joinfold bench planner` on very little: what is chosen, what is fastest, the report and the command."""
+"""`joinfold bench planner` on very little data: verdicts on plans, the report, the command, the shifting stream."""
 
 import io
 import json
@@ -33,13 +33,14 @@ TINY = (
 
 
 @pytest.fixture(scope="module")
-def told() -> list[str]:
+def lines() -> list[str]:
+    """The progress lines of the run."""
     return []
 
 
 @pytest.fixture(scope="module")
-def results(told: list[str]) -> PlannerResults:
-    return run_planner(told.append, TINY)
+def results(lines: list[str]) -> PlannerResults:
+    return run_planner(lines.append, TINY)
 
 
 def run_of(trial: str, plan: str, estimated: float, measured: float, memory: float = 1.0) -> PlannedRun:
@@ -49,25 +50,26 @@ def run_of(trial: str, plan: str, estimated: float, measured: float, memory: flo
 # --- in process ---------------------------------------------------------------------------------------------------
 
 
-def test_every_trial_is_judged_by_what_its_plans_took(results: PlannerResults) -> None:
+def test_every_trial_is_judged_by_the_time_of_its_plans(results: PlannerResults) -> None:
     assert [verdict.trial for verdict in results.verdicts] == [trial.name for trial in TINY]
     for verdict in results.verdicts:
-        own = {run.plan: run for run in results.runs if run.trial == verdict.trial}
-        assert verdict.plans == len(own) > 3
-        assert own[verdict.fastest].measured_cpu == min(run.measured_cpu for run in own.values()) > 0
-        assert verdict.times == own[verdict.chosen].measured_cpu / own[verdict.fastest].measured_cpu >= 1
+        runs = {run.plan: run for run in results.runs if run.trial == verdict.trial}
+        assert verdict.plans == len(runs) > 3
+        assert runs[verdict.fastest].measured_cpu == min(run.measured_cpu for run in runs.values()) > 0
+        assert verdict.times == runs[verdict.chosen].measured_cpu / runs[verdict.fastest].measured_cpu >= 1
         assert verdict.planning_seconds > 0
-        assert all(run.estimated_cpu > 0 and run.measured_bytes > 0 for run in own.values())
+        assert all(run.estimated_cpu > 0 and run.measured_bytes > 0 for run in runs.values())
 
 
-def test_what_is_chosen_is_what_a_query_gets_by_itself(results: PlannerResults) -> None:
+def test_the_chosen_plan_is_the_one_that_a_query_gets_without_forcing(results: PlannerResults) -> None:
     for trial, verdict in zip(TINY, results.verdicts, strict=True):
         decision = trial.query().plan.decision
         assert decision is not None and verdict.chosen == decision.chosen.title
 
 
-def test_a_line_is_said_for_every_trial_and_the_environment_is_noted(results: PlannerResults, told: list[str]) -> None:
-    assert [line for line in told if line.startswith(tuple(f"{trial.name}: " for trial in TINY))] == told[-len(TINY) :]
+def test_every_trial_has_a_progress_line_and_results_an_environment(results: PlannerResults, lines: list[str]) -> None:
+    names = tuple(f"{trial.name}: " for trial in TINY)
+    assert [line for line in lines if line.startswith(names)] == lines[-len(TINY) :]
     assert results.seconds > 0 and results.environment["machine"]["cores"]
     assert "spark" not in results.environment and results.on_spark == SparkResults()
 
@@ -78,18 +80,18 @@ def test_hopeless_plans_are_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (verdict.plans, verdict.times, verdict.fastest) == (1, 1.0, verdict.chosen)
 
 
-def test_trials_are_over_the_ranges_of_the_papers() -> None:
-    found = list(trials())
-    assert len({trial.name for trial in found}) == len(found) >= 40
-    rates = [trial.streams.rates for trial in found]
-    assert max(max(own) / min(own) for own in rates) >= 100
-    assert {len(own) for own in rates} == {2, 3}
+def test_trials_cover_the_ranges_of_the_papers() -> None:
+    all_trials = list(trials())
+    assert len({trial.name for trial in all_trials}) == len(all_trials) >= 40
+    rates = [trial.streams.rates for trial in all_trials]
+    assert max(max(of_trial) / min(of_trial) for of_trial in rates) >= 100
+    assert {len(of_trial) for of_trial in rates} == {2, 3}
 
 
 # --- shares -------------------------------------------------------------------------------------------------------
 
 
-def test_shares_of_choices_that_are_near_and_of_memory_that_is_within_a_factor() -> None:
+def test_shares_of_plans_near_the_fastest_and_of_memory_within_a_factor() -> None:
     verdicts = [Verdict(str(n), "x", "y", times, 2, 0.1) for n, times in enumerate((1.0, NEAR, NEAR + 0.01, 5.0))]
     runs = [run_of(str(n), "x", 1, 1, memory) for n, memory in enumerate((1.9, 0.51, 2.1, 0.4))]
     runs += [run_of("0", "y", 1, 1, 100)]  # was not chosen
@@ -102,8 +104,8 @@ def test_pairs_of_plans_that_differ_are_ranked() -> None:
     runs = [
         run_of("one", "ic hash 0", 1.0, 1.0),
         run_of("one", "tc hash 0", 2.0, 2.0),  # in order
-        run_of("one", "pc hash 0", 1.5, 3.0),  # dearer than TC, and not estimated so
-        run_of("one", "usual", 9.0, 0.1),  # of no paper
+        run_of("one", "pc hash 0", 1.5, 3.0),  # slower than TC, but with a lower estimate
+        run_of("one", "usual", 9.0, 0.1),  # in no paper
         run_of("two", "ic hash 0", 5.0, 1.0),
         run_of("two", "tc hash 0", 1.0, 1.1),  # about as fast
     ]
@@ -130,7 +132,7 @@ def test_the_report_can_be_read(results: PlannerResults, tmp_path: Path) -> None
     assert read["near_share"] == results.near_share and set(read["ranked"]) == set(PAPERS)
     assert len(read["runs"]) == len(results.runs) and read["on_spark"]["runs"] == []
     shown = printed(results)
-    assert "What is chosen, and what is fastest" in shown and "How well estimates do" in shown
+    assert "The chosen plan and the fastest" in shown and "Accuracy of the estimates" in shown
     assert "On Spark" not in shown
 
 
@@ -148,7 +150,7 @@ ON_SPARK = SparkResults(
 )
 
 
-def test_what_ran_on_spark_is_shown_beside_the_plan_that_was_chosen(results: PlannerResults) -> None:
+def test_runs_on_spark_are_shown_beside_the_planned_run(results: PlannerResults) -> None:
     assert ON_SPARK.times("band") == 1.25
     assert ON_SPARK.adaptive_times == (pytest.approx(1.12), pytest.approx(3.0))
     both = PlannerResults(results.runs, results.verdicts, ON_SPARK)
@@ -161,24 +163,24 @@ def test_what_ran_on_spark_is_shown_beside_the_plan_that_was_chosen(results: Pla
 
 def test_bars_on_spark_are_met_or_missed(results: PlannerResults) -> None:
     shown = printed(PlannerResults(results.runs, results.verdicts, ON_SPARK)).partition("against the best")[2]
-    rows = [line.strip(" │").split("│") for line in shown.splitlines() if ": the " in line]
+    rows = [line.strip(" │").split("│") for line in shown.splitlines() if ": rate of " in line]
     assert [[cell.strip() for cell in row] for row in rows] == [
-        ["band: the fastest plan to the planned one", "1.25", "≤ 1.25", "met"],
-        ["shifting: the fastest fixed plan to the one that follows", "1.12", "≤ 1.1", "missed"],
-        ["shifting: the one that follows to the slowest fixed plan", "3.00", "≥ 2", "met"],
+        ["band: rate of the fastest plan ÷ the planned one", "1.25", "≤ 1.25", "met"],
+        ["shifting: rate of the fastest fixed plan ÷ following the data", "1.12", "≤ 1.1", "missed"],
+        ["shifting: rate of following the data ÷ the slowest fixed plan", "3.00", "≥ 2", "met"],
     ]
     slow = SparkResults([spark_run("band", "as planned", 100), spark_run("band", "tc", 130)])
     shown = printed(PlannerResults(results.runs, results.verdicts, slow)).partition("against the best")[2]
     assert "missed" in shown and "shifting" not in shown
 
 
-def test_the_stream_that_shifts_is_in_files_of_its_phases(tmp_path: Path) -> None:
+def test_the_files_of_the_shifting_stream_follow_its_phases(tmp_path: Path) -> None:
     shift = Shift((Phase(4, 10, 3, 50), Phase(2, 20, 1, 1)), seconds_per_file=2)
     shift.write(tmp_path)
-    for place, stream in enumerate(("a", "b")):
+    for stream_number, stream in enumerate(("a", "b")):
         files = sorted((tmp_path / stream).iterdir(), key=lambda file: file.stat().st_mtime)
         assert [file.name for file in files] == [f"part-{number:05d}.parquet" for number in range(3)]
-        tables = shift.tables(place)
+        tables = shift.tables(stream_number)
         assert [table.num_rows for table in tables] == [20, 20, 40]
         for number, table in enumerate(tables):
             times = table.column("ts").cast(pa.int64()).to_pylist()
@@ -201,13 +203,13 @@ def bench(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
 def test_the_command_writes_and_prints(
     results: PlannerResults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked: list[Any] = []
-    monkeypatch.setattr(planner, "run_planner", lambda say, on_spark: (asked.append(on_spark), results)[1])
+    sessions: list[Any] = []
+    monkeypatch.setattr(planner, "run_planner", lambda say, on_spark: (sessions.append(on_spark), results)[1])
     assert bench(monkeypatch, "-o", str(tmp_path)) == 0
     assert bench(monkeypatch, "-o", str(tmp_path), "--json", "--full") == 0
-    assert asked[0] is None and isinstance(asked[1], Session)
+    assert sessions[0] is None and isinstance(sessions[1], Session)
     out = capsys.readouterr().out
-    assert "How well estimates do" in out
+    assert "Accuracy of the estimates" in out
     shown = json.loads(out[out.index("\n{\n") :])
     assert shown == json.loads((tmp_path / "results-planner.json").read_text(encoding="utf-8"))
 
@@ -221,22 +223,22 @@ def test_answers_that_differ_are_a_failure(
     assert capsys.readouterr().err == "not equal: a band, tc and as planned\n"
 
 
-# --- the stream that shifts, in process -------------------------------------------------------------------------------
+# --- the shifting stream, in process ------------------------------------------------------------------------------
 
 TINY_SHIFT = Shift((Phase(6, 40, 4, 20), Phase(6, 80, 2, 2)), seconds_per_file=2)
 
 
-def test_the_run_that_follows_comes_before_every_plan_that_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_adaptive_run_comes_before_every_fixed_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shifting, "HOPELESS", inf)
     differences: list[str] = []
-    told: list[str] = []
-    runs = run_shift(TINY_SHIFT, differences, told.append)
-    assert [run.plan for run in runs] == [ADAPTIVE, *shifting.FORCED] and len(told) == shifting.ROUNDS * len(runs)
+    lines: list[str] = []
+    runs = run_shift(TINY_SHIFT, differences, lines.append)
+    assert [run.plan for run in runs] == [ADAPTIVE, *shifting.FORCED] and len(lines) == shifting.ROUNDS * len(runs)
     assert differences == [] and all(run.is_whole and run.seconds > 0 for run in runs)
     assert not any(run.changes for run in runs[1:])
 
 
-def test_a_plan_that_answers_otherwise_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_whose_answers_differ_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     class Forgetful(InProcess):
         def answer(self, to_the_end: bool = False) -> pa.Table:
             return super().answer(to_the_end)[0 if self.plan.following else 1 :]
@@ -248,9 +250,9 @@ def test_a_plan_that_answers_otherwise_is_told(monkeypatch: pytest.MonkeyPatch) 
     assert differences == [f"shifting in process, {plan} and {ADAPTIVE}" for plan in shifting.FORCED]
 
 
-def test_a_hopeless_plan_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hopeless_plan_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shifting, "HOPELESS", 0.0)
-    told: list[str] = []
-    runs = run_shift(TINY_SHIFT, [], told.append)
+    lines: list[str] = []
+    runs = run_shift(TINY_SHIFT, [], lines.append)
     assert [run.is_whole for run in runs] == [True, *[False] * len(shifting.FORCED)]
-    assert [line.endswith(", given up") for line in told] == [False, *[True] * len(shifting.FORCED), False]
+    assert [line.endswith(", stopped") for line in lines] == [False, *[True] * len(shifting.FORCED), False]

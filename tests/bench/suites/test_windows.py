@@ -1,4 +1,4 @@
-"""`joinfold bench windows` without Spark: what sharing saves, DuckDB by hand, and the command."""
+"""`joinfold bench windows` without Spark: what sharing saves, the answers of DuckDB, and the command."""
 
 import json
 import sys
@@ -34,12 +34,12 @@ def test_lists_compare_nine_of_twenty_five_pairs_of_sub_windows() -> None:
     case = ShareCase(50, 4)
     pairs, nothing = (case.run(share, "list", silent) for share in ("pairs", "nothing"))
     assert pairs.answers.equals(nothing.answers)
-    changed = 2 * 2 * case.slide  # what enters and what leaves, of both streams, is looked at once each
-    assert {looked - changed for looked in pairs.touched} == {9 * case.slide**2}
-    assert {looked - changed for looked in nothing.touched} == {25 * case.slide**2}
+    changed = 2 * 2 * case.slide  # in both streams, a row is visited once when it enters and once when it leaves
+    assert {visited - changed for visited in pairs.touched} == {9 * case.slide**2}
+    assert {visited - changed for visited in nothing.touched} == {25 * case.slide**2}
 
 
-def test_result_windows_hold_what_they_should() -> None:
+def test_result_windows_hold_the_matches_of_their_rows() -> None:
     case = ShareCase(50, 3)
     run = case.run("pairs", None, silent)
     a, b = (table.to_pylist() for table in case.streams().values())
@@ -53,8 +53,8 @@ def test_result_windows_hold_what_they_should() -> None:
 
 
 def test_every_case_has_its_bar() -> None:
-    results, told = WindowResults(), list[str]()
-    compare_sharing(TINY, results, told.append)
+    results, lines = WindowResults(), list[str]()
+    compare_sharing(TINY, results, lines.append)
     assert results.wrong == []
     assert [(item.query, item.bar) for item in results.plan_comparisons] == [
         ("window ids, 50 rows", 2.0),
@@ -72,7 +72,7 @@ def test_every_case_has_its_bar() -> None:
         ("pairs", "usual", 100, 6),
         ("nothing", "usual", 100, 6),
     ]
-    assert len(told) == 2 + 4 + 4
+    assert len(lines) == 2 + 4 + 4
 
 
 def test_rows_that_differ_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,13 +85,13 @@ def test_rows_that_differ_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ShareCase, "run", without_one)
     results = WindowResults()
     compare_sharing(TINY, results, silent)
-    assert results.wrong == ["50 rows, list index, sharing pairs and nothing"]
+    assert results.wrong == ["windows of 50 rows, list index, sharing pairs and sharing nothing"]
 
 
 # --- rows beside time ---------------------------------------------------------------------------------------------
 
 
-def test_duckdb_by_hand(tmp_path: Path) -> None:
+def test_duckdb_answers_like_a_computation_by_hand(tmp_path: Path) -> None:
     data = Dataset("R1", rows_per_second=5, seconds=100, keys=3, groups=2, rows_per_file=1_000)
     data.write(tmp_path / "x")
     a, b = (parquet.read_table(tmp_path / "x" / name).to_pylist() for name in "ab")
@@ -131,12 +131,12 @@ def bench(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
 def test_the_command_writes_and_prints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    results, asked = WindowResults(), list[WindowSettings]()
+    results, runs = WindowResults(), list[WindowSettings]()
     compare_sharing(TINY, results, silent)
-    monkeypatch.setattr(windows, "run_windows", lambda settings, session, say: (asked.append(settings), results)[1])
+    monkeypatch.setattr(windows, "run_windows", lambda settings, session, say: (runs.append(settings), results)[1])
     assert bench(monkeypatch, "-o", str(tmp_path), "--repeats", "5") == 0
     assert bench(monkeypatch, "-o", str(tmp_path), "--json") == 0
-    assert asked == [WindowSettings(5), WindowSettings(3)]
+    assert runs == [WindowSettings(5), WindowSettings(3)]
     out = capsys.readouterr().out
     assert "pairs of rows compared" in out
     printed = json.loads(out[out.index("\n{\n") :])

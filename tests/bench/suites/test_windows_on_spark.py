@@ -49,4 +49,4 @@ def test_the_report_can_be_read(results: WindowResults, tmp_path: Path) -> None:
     for table in results.tables():
         console.print(table)
     printed = console.export_text()
-    assert "looked at" in printed and "limit: mapInArrow counting" in printed
+    assert "members visited" in printed and "limit: mapInArrow counting" in printed

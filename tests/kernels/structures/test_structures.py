@@ -202,21 +202,3 @@ def test_what_a_probe_looks_at() -> None:
 def test_every_parameter_is_tried_small() -> None:
     for name, structure in STRUCTURES.items():
         assert set(structure.parameters) == {parameter for small in SMALL.get(name, []) for parameter in small}
-
-
-def test_only_the_hash_index_needs_a_key() -> None:
-    assert [name for name, structure in STRUCTURES.items() if structure.needs_key] == ["hash"]
-
-
-def test_a_fixed_number_of_buckets_stays() -> None:
-    structure = STRUCTURES["hash"](buckets=20)
-    structure.apply(operations([(INSERT, member, 0, 0, member) for member in range(1000)]))
-    assert len(structure.buckets) == 20
-
-
-@pytest.mark.parametrize("name", ["list", "hash"])
-def test_matches_come_in_the_order_of_arrival(name: str) -> None:
-    rows = [(INSERT, 0, code, 0, member) for member, code in [(4, 1), (2, 9), (3, 0), (0, 5), (1, 5)]]
-    matches = STRUCTURES[name]().apply(operations([*rows, (REMOVE, 0, 0, 0, 3), (PROBE, 0, 1, 9, 0)]))
-    assert matches.probe.tolist() == [6] * 4
-    assert matches.member.tolist() == [4, 2, 0, 1]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joinfold.kernels.identity import IdTable
-from joinfold.kernels.products import OF_ALL, OF_DELTA, OF_DELTA_AND_SLOT, OF_SLOT, OF_SLOT_AND_DELTA
+from joinfold.kernels.totals import OF_ALL, OF_DELTA, OF_DELTA_AND_SLOT, OF_SLOT, OF_SLOT_AND_DELTA
 from joinfold.operators.windows.stairs import ExtremeStairs
 from joinfold.physical.payload import ExtremeFold
 

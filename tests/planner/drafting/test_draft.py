@@ -167,7 +167,7 @@ def test_a_query_is_drafted_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_no_engine_runs_is_refused() -> None:
-    with pytest.raises(QueryError, match="no engine runs the last rows of each key EMIT ON ARRIVAL yet"):
+    with pytest.raises(QueryError, match="no engine runs PARTITION BY windows with EMIT ON ARRIVAL yet"):
         draft(query_of("SELECT COUNT(*) AS n FROM a [PARTITION BY g ROWS 3] EMIT ON ARRIVAL"))
 
 

@@ -4,17 +4,17 @@ After every change the following holds (see ``ttree``): the subtrees of a node d
 with two children has at least ``room`` − SLACK records, and one with a single child, which then is a leaf, cannot merge
 with it.
 
-A rotation can make an inner node of one with few records. It then takes some from its neighbour on the side that was
-too high, which never gives its last: either they were a half-leaf and its leaf, with more than ``room`` together, or
-the neighbour was an inner node until now::
+A rotation can turn a node with few records into an inner node, which needs more. It takes them from its neighbour on
+the side that was too high. The neighbour never gives its last record: either the two were a half-leaf and its leaf,
+with more than ``room`` together, or the neighbour was an inner node until now::
 
            A                    C
-          ╱        ─────▶      ╱ ╲        C, until now a leaf of few records, takes from B
+          ╱        ─────▶      ╱ ╲        C was a leaf with few records; it takes some from B
          B                    B   A
           ╲
            C
 
-Both sides are one code: ``side`` is LEFT or RIGHT, SIDES − side the other one.
+One code serves both sides: ``side`` is LEFT or RIGHT, and SIDES − side is the other one.
 """
 
 from joinfold.kernels.compiling import Integers, kernel, part
@@ -49,7 +49,7 @@ def replace_child(pool: Integers, state: Integers, parent: int, child: int, othe
 
 @kernel
 def climb(pool: Integers, state: Integers, room: int, node: int) -> None:
-    """Mend a node, of which a child or the records have changed, and those above while a height changes.
+    """Restore the shape of a node whose child or records have changed, and of those above it while heights change.
 
     Cost: O(log nodes + room).
     """

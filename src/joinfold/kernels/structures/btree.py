@@ -9,27 +9,26 @@ An inner node has a record for each child, which separates it from the child bef
 Leaves and inner nodes are two pools (see ``nodes``); the same kernels split, even out and merge both. All leaves are
 equally deep, and a node is at least half full, except the root.
 
-A separator stays when the member that it was made from has gone: it separates as well as before. The first one of a
-node, which is not read there, is the one that its parent has for it. So it is right when nodes merge and it is not
-the first any more.
+A separator stays when the member that it was made from has gone: it separates as well as before. The first separator of
+a node is not read there; it equals the one that its parent has for the node. So it is right when nodes merge and it is
+no longer the first.
 """
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from joinfold.kernels.compiling import Integers, kernel, part
+from joinfold.kernels.compiling import Arrays, Integers, kernel, part
 from joinfold.kernels.structures.members import (
     CODE,
     CURSOR,
     DONE,
-    FOUND,
     KEY,
     LEVELS,
     NONE,
     POSITION,
     ROOT,
-    TOUCHED,
+    Found,
     Members,
     Rows,
     arrive,
@@ -46,14 +45,24 @@ from joinfold.kernels.structures.nodes import (
     first_not_before,
     free_node,
     move,
+    probe_nodes,
     put_record,
     record_of,
     take_node,
 )
-from joinfold.kernels.structures.operations import INSERT, PROBE, Kinds
+from joinfold.kernels.structures.operations import INSERT, PROBE
 
 DEEPEST = 64  # an inner node has at least two children, and memory fewer than 2^64 leaves
 NODE, AT = 0, 1
+
+
+class Tree(NamedTuple):
+    """What kernels know of a B+tree."""
+
+    leaves: Integers  # a pool of nodes
+    inners: Integers  # another one
+    path: Integers  # [DEEPEST, 2]: scratch, the inner nodes that lead to a leaf and the positions of their children
+    order: int  # records that a node may have
 
 
 class BTree(Members):
@@ -74,9 +83,8 @@ class BTree(Members):
         """The memory of all arrays."""
         return super().bytes_held + self.leaves.array.nbytes + self.inners.array.nbytes + self._path.nbytes
 
-    def _run(self, rows: Rows, probe: Integers, member: Integers) -> None:
-        leaves, inners = self.leaves.array, self.inners.array
-        _run(*rows, self.members, self.state, leaves, inners, self._path, self.order, probe, member)
+    def _run(self, rows: Arrays, found: Arrays) -> None:
+        _run(rows, found, self.members, self.state, (self.leaves.array, self.inners.array, self._path), self.order)
 
     def _make_room(self) -> None:
         if self.leaves.array[NIL + COUNT] == 0:
@@ -87,65 +95,35 @@ class BTree(Members):
 
 @kernel
 def _run(
-    kind: Kinds,
-    key: Integers,
-    low: Integers,
-    high: Integers,
-    member: Integers,
-    members: Integers,
-    state: Integers,
-    leaves: Integers,
-    inners: Integers,
-    path: Integers,
-    order: int,
-    probes: Integers,
-    found: Integers,
+    row_arrays: Arrays, found_arrays: Arrays, members: Integers, state: Integers, arrays: Arrays, order: int
 ) -> None:
     """Do operations (see ``members``) while every node on a path, and the root once more, could be split.
 
-    path int64[DEEPEST, 2] is scratch. Cost: O(log members · log order + order), and O(1) for each match.
+    ``arrays`` are those of a ``Tree``. Cost: O(log members · log order + order), and O(1) for each match.
     """
-    while state[DONE] < kind.size:
+    rows, found = Rows(*row_arrays), Found(*found_arrays)
+    tree = Tree(arrays[0], arrays[1], arrays[2], order)
+    while state[DONE] < rows.kind.size:
         row = state[DONE]
-        if kind[row] == PROBE:
+        if rows.kind[row] == PROBE:
             if state[CURSOR] == NONE:  # no member has a number below NONE + 1
-                state[CURSOR], state[POSITION] = _seek(state, leaves, inners, path, order, key[row], low[row], NONE + 1)
-            _scan(leaves, state, row, key[row], high[row], probes, found)
+                state[CURSOR], state[POSITION] = _seek(tree, state, rows.key[row], rows.low[row], NONE + 1)
+            probe_nodes(tree.leaves, state, rows, row, found, _next_leaf)
             if state[CURSOR] != NONE:
                 return
-        elif kind[row] == INSERT:
-            if leaves[NIL + COUNT] == 0 or inners[NIL + COUNT] <= state[LEVELS]:
+        elif rows.kind[row] == INSERT:
+            if tree.leaves[NIL + COUNT] == 0 or tree.inners[NIL + COUNT] <= state[LEVELS]:
                 return
-            arrive(members, state, member[row], key[row], low[row])
-            _insert(state, leaves, inners, path, order, key[row], low[row], member[row])
+            _insert(tree, members, state, arrive(members, state, rows, row))
         else:
-            gone = depart(members, state, kind[row], member[row])
-            _remove(state, leaves, inners, path, order, members[gone, KEY], members[gone, CODE], gone)
+            _remove(tree, members, state, depart(members, state, rows, row))
         state[DONE] += 1
 
 
 @part
-def _scan(leaves: Integers, state: Integers, row: int, key: int, high: int, probes: Integers, found: Integers) -> None:
-    """Write matches from the cursor on, while there is place."""
-    leaf, position, count = state[CURSOR], state[POSITION], state[FOUND]
-    while leaf != NIL and count < found.size:
-        if position == leaves[leaf + COUNT]:
-            leaf = leaves[leaf + LINK]
-            position = 0
-            continue
-        record = record_of(leaf, position)
-        if leaves[record] != key or leaves[record + 1] > high:
-            state[TOUCHED] += 1
-            leaf = NIL
-            break
-        probes[count] = row
-        found[count] = leaves[record + 2]
-        count += 1
-        position += 1
-    state[TOUCHED] += count - state[FOUND]
-    state[FOUND] = count
-    state[CURSOR] = NONE if leaf == NIL else leaf
-    state[POSITION] = position
+def _next_leaf(leaves: Integers, leaf: int) -> int:
+    following: int = leaves[leaf + LINK]
+    return following
 
 
 @part
@@ -155,31 +133,30 @@ def _child_of(node: int, order: int, position: int) -> int:
 
 
 @kernel
-def _seek(
-    state: Integers, leaves: Integers, inners: Integers, path: Integers, order: int, key: int, code: int, member: int
-) -> tuple[int, int]:
+def _seek(tree: Tree, state: Integers, key: int, code: int, member: int) -> tuple[int, int]:
     """The leaf where (key, code, member) belongs, and the first position there that is not before it.
 
     Writes the inner nodes, and the positions of their children, into path; level 1 is that above the leaves.
     Cost: O(levels · log order).
     """
+    inners, path = tree.inners, tree.path
     node: int = state[ROOT]
     for level in range(state[LEVELS], 0, -1):
         # what equals a separator belongs behind it
         position = first_not_before(inners, state, node, 1, key, code, member + 1) - 1
         path[level, NODE] = node
         path[level, AT] = position
-        node = inners[_child_of(node, order, position)]
-    return node, first_not_before(leaves, state, node, 0, key, code, member)
+        node = inners[_child_of(node, tree.order, position)]
+    return node, first_not_before(tree.leaves, state, node, 0, key, code, member)
 
 
 @kernel
-def _insert(
-    state: Integers, leaves: Integers, inners: Integers, path: Integers, order: int, key: int, code: int, member: int
-) -> None:
+def _insert(tree: Tree, members: Integers, state: Integers, member: int) -> None:
     """Put a member into its leaf, and split what is full on the way up. Cost: O(log members · log order + order)."""
-    node, position = _seek(state, leaves, inners, path, order, key, code, member)
-    pool, right = leaves, node
+    inners, path, order = tree.inners, tree.path, tree.order
+    key, code = members[member, KEY], members[member, CODE]
+    node, position = _seek(tree, state, key, code, member)
+    pool, right = tree.leaves, node
     for level in range(state[LEVELS] + 1):
         if level > 0:
             node, position = path[level, NODE], path[level, AT] + 1
@@ -242,13 +219,12 @@ def _put(
 
 
 @kernel
-def _remove(
-    state: Integers, leaves: Integers, inners: Integers, path: Integers, order: int, key: int, code: int, member: int
-) -> None:
+def _remove(tree: Tree, members: Integers, state: Integers, member: int) -> None:
     """Take a member out of its leaf, and mend what is less than half full on the way up. Cost: that of ``_insert``."""
-    node, position = _seek(state, leaves, inners, path, order, key, code, member)
-    close_record(leaves, node, position)
-    pool = leaves
+    inners, path, order = tree.inners, tree.path, tree.order
+    node, position = _seek(tree, state, members[member, KEY], members[member, CODE], member)
+    close_record(tree.leaves, node, position)
+    pool = tree.leaves
     for level in range(state[LEVELS]):
         if pool[node + COUNT] >= (order + 1) >> 1:
             return

@@ -4,38 +4,36 @@ Keys are ids and may come in any pattern, so a bucket is found from the high bit
 the number of buckets, which need not be a power of two.
 
 The number of buckets doubles when there are more than ``bucket_size`` members for each, and never halves. The chain of
-arrival has all members in the order that chains of buckets want them, so they are made anew in one walk.
+arrival has all members in the order that the chains of buckets need, so they are rebuilt in one walk.
 """
 
 from typing import ClassVar
 
 import numpy as np
 
-from joinfold.kernels.compiling import Integers, kernel, part
+from joinfold.kernels.compiling import Arrays, Integers, kernel, part
+from joinfold.kernels.hashing import HALF_BITS, scattered
 from joinfold.kernels.structures.members import (
-    CODE,
     COLUMNS,
     CURSOR,
     DONE,
-    FOUND,
     KEY,
     LIVE,
     NEWER,
     NONE,
     OLDEST,
-    TOUCHED,
+    Found,
     Members,
     Rows,
     arrive,
     depart,
+    probe_chain,
 )
-from joinfold.kernels.structures.operations import INSERT, PROBE, Kinds
+from joinfold.kernels.structures.operations import INSERT, PROBE
 
 BUCKET_OLDER, BUCKET_NEWER = COLUMNS, COLUMNS + 1
 FIRST, LAST = 0, 1
 
-FACTOR = -7046029254386353131  # 2^64 over the golden ratio; products wrap around
-HALF = 32
 LOW_HALF = 2**32 - 1
 UNLIMITED = np.iinfo(np.int64).max
 
@@ -57,9 +55,9 @@ class Hashed(Members):
         """The memory of all arrays."""
         return super().bytes_held + self.buckets.nbytes
 
-    def _run(self, rows: Rows, probe: Integers, member: Integers) -> None:
+    def _run(self, rows: Arrays, found: Arrays) -> None:
         room = UNLIMITED if self.bucket_size is None else self.bucket_size * len(self.buckets)
-        _run(*rows, self.members, self.state, self.buckets, room, probe, member)
+        _run(rows, found, self.members, self.state, self.buckets, room)
 
     def _make_room(self) -> None:
         self.buckets = np.full((2 * len(self.buckets), 2), NONE, np.int64)
@@ -68,68 +66,32 @@ class Hashed(Members):
 
 @kernel
 def _run(
-    kind: Kinds,
-    key: Integers,
-    low: Integers,
-    high: Integers,
-    member: Integers,
-    members: Integers,
-    state: Integers,
-    buckets: Integers,
-    room: int,
-    probes: Integers,
-    found: Integers,
+    row_arrays: Arrays, found_arrays: Arrays, members: Integers, state: Integers, buckets: Integers, room: int
 ) -> None:
     """Do operations (see ``members``) on buckets int64[B, 2] while there are at most ``room`` members.
 
     Cost: O(1), for a probe O(members of its bucket).
     """
-    while state[DONE] < kind.size:
+    rows, found = Rows(*row_arrays), Found(*found_arrays)
+    while state[DONE] < rows.kind.size:
         row = state[DONE]
-        if kind[row] == PROBE:
-            _probe(members, state, buckets, row, key[row], low[row], high[row], probes, found)
+        if rows.kind[row] == PROBE:
+            first = buckets[_bucket_of(buckets, rows.key[row]), FIRST]
+            probe_chain(members, state, rows, row, found, first, BUCKET_NEWER)
             if state[CURSOR] != NONE:
                 return
-        elif kind[row] == INSERT:
+        elif rows.kind[row] == INSERT:
             if state[LIVE] >= room:
                 return
-            arrive(members, state, member[row], key[row], low[row])
-            _append(members, buckets, member[row])
+            _append(members, buckets, arrive(members, state, rows, row))
         else:
-            _take_out(members, buckets, depart(members, state, kind[row], member[row]))
+            _take_out(members, buckets, depart(members, state, rows, row))
         state[DONE] += 1
 
 
 @part
-def _probe(
-    members: Integers,
-    state: Integers,
-    buckets: Integers,
-    row: int,
-    key: int,
-    low: int,
-    high: int,
-    probes: Integers,
-    found: Integers,
-) -> None:
-    """Write matches from the cursor on, while there is place."""
-    cursor = buckets[_bucket_of(buckets, key), FIRST] if state[CURSOR] == NONE else state[CURSOR]
-    count, visited = state[FOUND], 0
-    while cursor != NONE and count < found.size:
-        if members[cursor, KEY] == key and low <= members[cursor, CODE] <= high:
-            probes[count] = row
-            found[count] = cursor
-            count += 1
-        cursor = members[cursor, BUCKET_NEWER]
-        visited += 1
-    state[CURSOR] = cursor
-    state[FOUND] = count
-    state[TOUCHED] += visited
-
-
-@part
 def _bucket_of(buckets: Integers, key: int) -> int:
-    bucket: int = ((key * FACTOR >> HALF) & LOW_HALF) * buckets.shape[0] >> HALF
+    bucket: int = (scattered(key) & LOW_HALF) * buckets.shape[0] >> HALF_BITS
     return bucket
 
 

@@ -6,17 +6,36 @@ A row of ``members`` int64[room, columns] belongs to each number of a member::
                    │       └───▶ the member that arrived next, NONE if it is the newest
                    └───────────▶ the one before, NONE if it is the oldest, ABSENT if the member is not there
 
-``state`` int64[STATES] has the ends of this chain, the counters, and where a kernel stopped: it does operations until
-it has filled a chunk with matches, even in the middle of a probe, or until its structure has no room.
+``state`` int64[STATES] has the ends of this chain, the counters, and where a kernel stopped.
+
+A kernel does operations until it has filled a chunk with matches, even in the middle of a probe, or until its structure
+has no room; ``Members.matches`` hands the chunk on, or makes room, and calls it again. The loop of every kernel is::
+
+    while state[DONE] < rows.kind.size:
+        row = state[DONE]
+        if rows.kind[row] == PROBE:
+            write matches from the cursor on, while there is place
+            if state[CURSOR] != NONE:
+                return
+        elif rows.kind[row] == INSERT:
+            if there is no room:
+                return
+            insert(…, arrive(members, state, rows, row))
+        else:
+            remove(…, depart(members, state, rows, row))
+        state[DONE] += 1
+
+It stands in each structure. A shared loop would get the structure's functions as arguments: numba then either cannot
+cache the kernel or takes two to three times as long to compile a tree.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from joinfold.kernels.compiling import Integers, part, readable
+from joinfold.kernels.compiling import Arrays, Integers, part, readable
 from joinfold.kernels.structures.operations import CHUNK, EXPIRE, Kinds, Matches, Operations
 
 KEY, CODE, OLDER, NEWER = 0, 1, 2, 3
@@ -26,12 +45,26 @@ NONE, ABSENT = -1, -2
 OLDEST, NEWEST, LIVE, TOUCHED = 0, 1, 2, 3
 DONE = 4  # operations that are done
 FOUND = 5  # matches that are written
-CURSOR, POSITION = 6, 7  # where the probe that is under way goes on, NONE if there is none; of what, is the structure's
+CURSOR, POSITION = 6, 7  # where the probe under way goes on (a member or a node), NONE if none is; the place in a node
 ROOT, LEVELS = 8, 9  # of trees
 STATES = 10
 
-Rows: TypeAlias = tuple[Kinds, Integers, Integers, Integers, Integers]
-"""The columns of operations, as kernels read them."""
+
+class Rows(NamedTuple):
+    """The columns of n operations, as kernels read them."""
+
+    kind: Kinds  # [n]
+    key: Integers  # [n]
+    low: Integers  # [n]
+    high: Integers  # [n]
+    member: Integers  # [n]
+
+
+class Found(NamedTuple):
+    """A chunk of matches, to be written."""
+
+    probe: Integers  # [chunk]: the row of the operation
+    member: Integers  # [chunk]
 
 
 class Members(ABC):
@@ -59,7 +92,7 @@ class Members(ABC):
 
     @property
     def touched(self) -> int:
-        """How many members were looked at so far, also as entries of nodes; one for each that enters or leaves."""
+        """How many members and records of nodes were looked at so far, plus one for each member that came or went."""
         return int(self.state[TOUCHED])
 
     @property
@@ -83,11 +116,11 @@ class Members(ABC):
             readable(operations.high, np.int64),
             readable(operations.member, np.int64),
         )
-        probe, member = np.empty(chunk, np.int64), np.empty(chunk, np.int64)
+        chunks = probe, member = np.empty(chunk, np.int64), np.empty(chunk, np.int64)
         self.state[DONE] = 0
         while self.state[DONE] < len(operations):
             self.state[FOUND] = 0
-            self._run(rows, probe, member)
+            self._run(rows, chunks)
             found = int(self.state[FOUND])
             if found > 0:
                 yield Matches(probe[:found].copy(), member[:found].copy())
@@ -103,7 +136,7 @@ class Members(ABC):
         )
 
     @abstractmethod
-    def _run(self, rows: Rows, probe: Integers, member: Integers) -> None:
+    def _run(self, rows: Arrays, found: Arrays) -> None:
         """Do operations from state[DONE] on, and write what they match behind the state[FOUND] that are written.
 
         If there is still place for matches and not all is done, then there was no room.
@@ -123,12 +156,34 @@ class Members(ABC):
 
 
 @part
-def arrive(members: Integers, state: Integers, member: int, key: int, code: int) -> None:
-    """Put a member at the new end of the chain. Cost: O(1)."""
+def probe_chain(members: Integers, state: Integers, rows: Rows, row: int, found: Found, first: int, newer: int) -> None:
+    """Look at a chain of members, from the cursor or its first on, and write matches while there is place.
+
+    ``newer`` is the column with the next member of the chain. Cost: O(members of the chain).
+    """
+    key, low, high = rows.key[row], rows.low[row], rows.high[row]
+    cursor = first if state[CURSOR] == NONE else state[CURSOR]
+    count, visited = state[FOUND], 0
+    while cursor != NONE and count < found.member.size:
+        if members[cursor, KEY] == key and low <= members[cursor, CODE] <= high:
+            found.probe[count] = row
+            found.member[count] = cursor
+            count += 1
+        cursor = members[cursor, newer]
+        visited += 1
+    state[CURSOR] = cursor
+    state[FOUND] = count
+    state[TOUCHED] += visited
+
+
+@part
+def arrive(members: Integers, state: Integers, rows: Rows, row: int) -> int:
+    """Put the member of an insertion at the new end of the chain; which it was. Cost: O(1)."""
+    member: int = rows.member[row]
     assert members[member, OLDER] == ABSENT, "a member that is there cannot be inserted"
     newest = state[NEWEST]
-    members[member, KEY] = key
-    members[member, CODE] = code
+    members[member, KEY] = rows.key[row]
+    members[member, CODE] = rows.low[row]
     members[member, OLDER] = newest
     members[member, NEWER] = NONE
     if newest == NONE:
@@ -138,15 +193,16 @@ def arrive(members: Integers, state: Integers, member: int, key: int, code: int)
     state[NEWEST] = member
     state[LIVE] += 1
     state[TOUCHED] += 1
+    return member
 
 
 @part
-def depart(members: Integers, state: Integers, kind: int, named: int) -> int:
+def depart(members: Integers, state: Integers, rows: Rows, row: int) -> int:
     """Take out of the chain the oldest member (EXPIRE) or the one that is named; which it was. Cost: O(1).
 
     Its key and code stay until another one has its number.
     """
-    member: int = state[OLDEST] if kind == EXPIRE else named
+    member: int = state[OLDEST] if rows.kind[row] == EXPIRE else rows.member[row]
     assert member != NONE and members[member, OLDER] != ABSENT, "a member that is not there cannot leave"
     older, newer = members[member, OLDER], members[member, NEWER]
     if older == NONE:

@@ -8,14 +8,16 @@
 A node is the place where it begins. Records are ordered by (key, code, member), so no two are equal, and all members
 of one key with codes in a range are neighbours.
 
-The pool begins with the head of ``NIL``, which is no node: it has the number of free nodes as COUNT, and their chain
-begins at its LINK. All else is 0 there, so a tree may ask for the height of a child that is not there.
+The pool begins with the head of ``NIL``, which stands for no node. Its COUNT is the number of free nodes, and their
+chain begins at its LINK. All else is 0 there, so the height of a child that is not there is 0.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 
 from joinfold.kernels.compiling import Integers, kernel, part
-from joinfold.kernels.structures.members import TOUCHED
+from joinfold.kernels.structures.members import CURSOR, FOUND, NONE, POSITION, TOUCHED, Found, Rows
 
 NIL = 0
 COUNT, LINK = 0, 1
@@ -103,6 +105,33 @@ def first_not_before(pool: Integers, state: Integers, node: int, start: int, key
         compared += 1
     state[TOUCHED] += compared
     return low
+
+
+@part
+def probe_nodes(
+    pool: Integers, state: Integers, rows: Rows, row: int, found: Found, next_node: Callable[[Integers, int], int]
+) -> None:
+    """Write matches from the cursor on, record by record and node by node, while there is place. Cost: O(matches)."""
+    key, high = rows.key[row], rows.high[row]
+    node, position, count = state[CURSOR], state[POSITION], state[FOUND]
+    while node != NIL and count < found.member.size:
+        if position == pool[node + COUNT]:
+            node = next_node(pool, node)
+            position = 0
+            continue
+        record = record_of(node, position)
+        if pool[record] != key or pool[record + 1] > high:
+            state[TOUCHED] += 1
+            node = NIL
+            break
+        found.probe[count] = row
+        found.member[count] = pool[record + 2]
+        count += 1
+        position += 1
+    state[TOUCHED] += count - state[FOUND]
+    state[FOUND] = count
+    state[CURSOR] = NONE if node == NIL else node
+    state[POSITION] = position
 
 
 @part

@@ -1,11 +1,11 @@
 """What is asked of a structure: a sequence of operations, and the matches that its probes find.
 
-A structure indexes the *members* of one window. A member is a number that the caller gives, dense and used again after
-the member has gone; it has a key (the equality part of a join, 0 where there is none) and a code (the part that an
-inequality or a band compares, 0 where there is none).
+A structure indexes the *members* of one window. A member is a number that the caller gives; numbers are dense, and used
+again after their member has gone. A member has a key (the equality part of a join, 0 where there is none) and a code
+(the part that an inequality or a band compares, 0 where there is none).
 
-Operations are rows of arrays and are done in their order within one compiled call, so that two structures can be
-compared without the interpreter between their steps::
+Operations are rows of arrays. They are done in their order and within one compiled call, so the interpreter takes no
+part in what a structure costs::
 
     kind      INSERT          PROBE                        EXPIRE               REMOVE
     key       of the member   of the members wanted
@@ -14,7 +14,7 @@ compared without the interpreter between their steps::
     member    its number                                                        its number
                                                            the oldest leaves    any one leaves
 
-What is empty in this table is not read.
+Columns that are empty in this table are not read.
 """
 
 from collections.abc import Iterator
@@ -100,7 +100,7 @@ class Structure(Protocol):
 
     @property
     def touched(self) -> int:
-        """How many members were looked at so far, also as entries of nodes; one for each that enters or leaves."""
+        """How many members and records of nodes were looked at so far, plus one for each member that came or went."""
         ...
 
     @property

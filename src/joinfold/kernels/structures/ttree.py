@@ -15,7 +15,7 @@ end in a leaf or in a half-leaf, and few change the shape; ``balancing`` then me
 
 from typing import ClassVar
 
-from joinfold.kernels.compiling import Integers, kernel, part
+from joinfold.kernels.compiling import Arrays, Integers, kernel
 from joinfold.kernels.structures.balancing import (
     HEIGHT,
     LEFT,
@@ -30,12 +30,12 @@ from joinfold.kernels.structures.members import (
     CODE,
     CURSOR,
     DONE,
-    FOUND,
     KEY,
     NONE,
     POSITION,
     ROOT,
     TOUCHED,
+    Found,
     Members,
     Rows,
     arrive,
@@ -53,11 +53,12 @@ from joinfold.kernels.structures.nodes import (
     is_before,
     move,
     open_record,
+    probe_nodes,
     put_record,
     record_of,
     take_node,
 )
-from joinfold.kernels.structures.operations import INSERT, PROBE, Kinds
+from joinfold.kernels.structures.operations import INSERT, PROBE
 
 
 class TTree(Members):
@@ -77,8 +78,8 @@ class TTree(Members):
         """The memory of all arrays."""
         return super().bytes_held + self.nodes.array.nbytes
 
-    def _run(self, rows: Rows, probe: Integers, member: Integers) -> None:
-        _run(*rows, self.members, self.state, self.nodes.array, self.node_size, probe, member)
+    def _run(self, rows: Arrays, found: Arrays) -> None:
+        _run(rows, found, self.members, self.state, self.nodes.array, self.node_size)
 
     def _make_room(self) -> None:
         self.nodes.make_room()
@@ -86,38 +87,27 @@ class TTree(Members):
 
 @kernel
 def _run(
-    kind: Kinds,
-    key: Integers,
-    low: Integers,
-    high: Integers,
-    member: Integers,
-    members: Integers,
-    state: Integers,
-    pool: Integers,
-    room: int,
-    probes: Integers,
-    found: Integers,
+    row_arrays: Arrays, found_arrays: Arrays, members: Integers, state: Integers, pool: Integers, room: int
 ) -> None:
-    """Do operations (see ``members``) while there is a free node.
+    """Do operations (see ``members``) while there is a free node: an insertion takes at most one.
 
-    Cost: O(log members + room), and O(1) for each match.
+    ``room`` is how many records a node may have. Cost: O(log members + room), and O(1) for each match.
     """
-    while state[DONE] < kind.size:
+    rows, found = Rows(*row_arrays), Found(*found_arrays)
+    while state[DONE] < rows.kind.size:
         row = state[DONE]
-        if kind[row] == PROBE:
+        if rows.kind[row] == PROBE:
             if state[CURSOR] == NONE:
-                _seek(pool, state, key[row], low[row])
-            _scan(pool, state, row, key[row], high[row], probes, found)
+                _seek(pool, state, rows.key[row], rows.low[row])
+            probe_nodes(pool, state, rows, row, found, _next_node)
             if state[CURSOR] != NONE:
                 return
-        elif kind[row] == INSERT:
+        elif rows.kind[row] == INSERT:
             if pool[NIL + COUNT] == 0:
                 return
-            arrive(members, state, member[row], key[row], low[row])
-            _insert(pool, state, room, key[row], low[row], member[row])
+            _insert(pool, state, room, members, arrive(members, state, rows, row))
         else:
-            gone = depart(members, state, kind[row], member[row])
-            _remove(pool, state, room, members[gone, KEY], members[gone, CODE], gone)
+            _remove(pool, state, room, members, depart(members, state, rows, row))
         state[DONE] += 1
 
 
@@ -151,38 +141,6 @@ def _seek(pool: Integers, state: Integers, key: int, low: int) -> None:
     state[POSITION] = 0 if bound == NIL else first_not_before(pool, state, bound, 0, key, low, least)
 
 
-@part
-def _scan(
-    pool: Integers,
-    state: Integers,
-    row: int,
-    key: int,
-    high: int,
-    probes: Integers,
-    found: Integers,
-) -> None:
-    """Write matches from the cursor on, while there is place."""
-    node, position, count = state[CURSOR], state[POSITION], state[FOUND]
-    while node != NIL and count < found.size:
-        if position == pool[node + COUNT]:
-            node = _next_node(pool, node)
-            position = 0
-            continue
-        record = record_of(node, position)
-        if pool[record] != key or pool[record + 1] > high:
-            state[TOUCHED] += 1
-            node = NIL
-            break
-        probes[count] = row
-        found[count] = pool[record + 2]
-        count += 1
-        position += 1
-    state[TOUCHED] += count - state[FOUND]
-    state[FOUND] = count
-    state[CURSOR] = NONE if node == NIL else node
-    state[POSITION] = position
-
-
 @kernel
 def _next_node(pool: Integers, node: int) -> int:
     """The node with the records that follow, NIL after the last. Cost: O(1) amortised over all nodes."""
@@ -195,8 +153,9 @@ def _next_node(pool: Integers, node: int) -> int:
 
 
 @kernel
-def _insert(pool: Integers, state: Integers, room: int, key: int, code: int, member: int) -> None:
+def _insert(pool: Integers, state: Integers, room: int, members: Integers, member: int) -> None:
     """Put a member into the tree, which may take one free node. Cost: O(log members + room)."""
+    key, code = members[member, KEY], members[member, CODE]
     bound, last = _descend(pool, state, key, code, member)
     side = LEFT
     if bound != NIL and not is_before(pool, record_of(bound, pool[bound + COUNT] - 1), key, code, member):
@@ -232,8 +191,9 @@ def _insert(pool: Integers, state: Integers, room: int, key: int, code: int, mem
 
 
 @kernel
-def _remove(pool: Integers, state: Integers, room: int, key: int, code: int, member: int) -> None:
+def _remove(pool: Integers, state: Integers, room: int, members: Integers, member: int) -> None:
     """Take a member out of the tree. Cost: O(log members + room)."""
+    key, code = members[member, KEY], members[member, CODE]
     node, _ = _descend(pool, state, key, code, member)
     close_record(pool, node, first_not_before(pool, state, node, 0, key, code, member))
     if pool[node + LEFT] != NIL and pool[node + RIGHT] != NIL:

@@ -1,1 +1,1 @@
-"""When cells enter and leave windows, and at which instants there is something to answer."""
+"""When cells enter and leave windows, and at which instants a query answers."""

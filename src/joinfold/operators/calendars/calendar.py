@@ -1,8 +1,17 @@
 """A calendar for each stream: when its cells enter and leave its window.
 
-Cells are stretches of time or blocks of rows that come and go together (`physical.timing`). Times are int64
-microseconds; nothing overflows for rows of the years 1 to 9999 and the durations of `timetext`. By window ids the
-number of a result window takes the place of the instant.
+A cell is a stretch of time, or a block of rows, that enters and leaves a window as a whole (`physical.timing`). So a
+calendar describes the content of a window at an instant as a range of cells, and the engine moves a window by the cells
+that it gains and loses:
+
+    cells          0   1   2   3   4   5   6
+    before         [-----------)                   content (0, 3)
+    now                [-----------)               content (1, 4): cell 0 leaves, cell 3 enters
+
+There is one kind of calendar for windows in time (`calendars.time`), one for windows that count rows
+(`calendars.rows`), and one for SYNC ON WINDOW ID (`calendars.window_ids`), where the number of a result window replaces
+the instant. Times are int64 microseconds; nothing overflows for rows of the years 1 to 9999 and the durations of
+`timetext`.
 """
 
 from typing import Protocol
@@ -13,14 +22,14 @@ from joinfold.operators.calendars.position import StreamPosition
 from joinfold.operators.entries import Flags, Integers
 from joinfold.window import Window
 
-NEVER = END = 2**63 - 1  # after every instant
-BEGINNING = -(2**63)  # before every cell
-Content = tuple[int, int]  # the first cell that a window holds, and the first one behind them
+NEVER = END = 2**63 - 1  # later than every instant
+BEGINNING = -(2**63)  # smaller than every cell
+Content = tuple[int, int]  # the first cell that a window holds, and the first cell after its last one
 NOTHING: Content = (BEGINNING, BEGINNING)
 
 
 class Calendar(Protocol):
-    """What a stage has to know of one stream's window."""
+    """What a stage has to know of one stream's window; ``first`` is the first cell of the window's content."""
 
     position: StreamPosition
 
@@ -29,43 +38,43 @@ class Calendar(Protocol):
         """The window."""
 
     def cell_of(self, ts: Integers) -> Integers:
-        """The cells of rows."""
+        """The cell of each row. PACK puts rows into cells by it."""
 
     def accepts(self, ts: Integers) -> Flags:
-        """Rows that some window may hold; others lie before a mark, and are in none at any time."""
+        """True for rows that some window may hold; false for those before a landmark begins, or before START."""
 
     def first_instant(self, cells: Integers) -> Integers:
-        """The first instant that holds each cell, NEVER if none will; where rows decide, the first that may."""
+        """The first instant that holds each cell, or NEVER; where rows decide the instants, the first that may."""
 
     def due(self, cells: Integers) -> Integers:
-        """The watermark from which on rows of these cells are late."""
+        """The smallest watermark at which rows of these cells are late."""
 
     def see(self, cells: Integers) -> None:
-        """Cells that have a row in time, whether filters remove it or not."""
+        """Adds cells that have a row which is not late, whether filters remove it or not. They come from headers."""
 
     def learn(self, boundaries: pa.RecordBatch) -> None:
-        """Takes in row boundaries."""
+        """Adds row boundaries."""
 
     def cells_of(self, rows: pa.RecordBatch) -> Integers:
-        """The cells of stored entries; −1 where they are not known yet."""
+        """The cells of stored entries; −1 where row boundaries do not tell them yet."""
 
     def content(self, instant: int) -> Content:
         """What the window holds at an instant."""
 
     def leave(self, cells: Integers, now: int) -> Integers:
-        """When cells leave that enter now, in ascending order; END where later rows decide."""
+        """The instants at which cells leave that enter ``now``, ascending; END where later rows decide."""
 
     def moves(self, until: int) -> Integers | None:
-        """The instants up to ``until`` at which rows have moved the window, as far as they still matter."""
+        """The instants up to ``until`` at which rows have moved the window, as far as needed; None if rows never do."""
 
     def keeps(self, first: int) -> int:
-        """Cells before this one are of no more use where the content begins at ``first``."""
+        """The first cell that is still needed; the intake of the stream drops the cells before it."""
 
     def done_before(self, first: int) -> int:
-        """What is stored of times before this one is of no more use where the content begins at ``first``."""
+        """The first cell, or the first time where rows are numbered, that is still needed in the state store."""
 
     def forget(self, first: int) -> None:
-        """Drops row boundaries that are of no more use where the content begins at ``first``."""
+        """Drops row boundaries that are no longer needed."""
 
     def used(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Rows or boundaries without those that only ignored windows hold: under MOD k, all but the first k are."""
+        """Rows or boundaries, without those that only ignored windows hold. MOD k ignores all but the first k."""

@@ -1,13 +1,13 @@
-"""At which instants a query answers, as far as the watermark has come.
+"""The instants at which a query answers, as far as the watermark has come.
 
-A cell is held during one stay [entry, leave). The union of all stays is a few long intervals; an instant is a candidate
-inside one, or the first candidate after one that had any:
+A window holds a cell during one stay [enter, leave). The union of all stays is a few long intervals. An instant is a
+candidate inside one of them, or the first candidate after one that contains a candidate:
 
     candidates     ' ' ' ' ' ' ' ' ' '
     stays            [---)       [-)
                        [----)
     union            [------)    [-)
-    instants         ! ! ! ! !   ! !         nothing is spent on the gap, however long
+    instants         ! ! ! ! !   ! !         the gap costs nothing, however long it is
 """
 
 from collections.abc import Sequence
@@ -27,20 +27,20 @@ Columns = list[list[int]]
 
 
 class Emission(Protocol):
-    """When a query answers; all buckets find the same instants."""
+    """Finds the instants at which a query answers; all buckets find the same."""
 
     def instants(self, position: Position, until: int) -> Integers:
-        """The instants to answer at, or the numbers of result windows, that the watermark ``until`` completes."""
+        """The instants, or numbers of result windows, after the last answer and up to the watermark ``until``."""
 
     def prune(self, until: int) -> None:
-        """Forgets what no instant after ``until`` depends on."""
+        """Drops what no instant after ``until`` depends on."""
 
     def placed(self, instants: Sequence[int]) -> Columns | None:
-        """The columns that take the place of the instant, if any do."""
+        """The output columns that replace the instant, a list for each; None where answers have instants."""
 
 
 def emission_of(timing: Timing, calendars: Sequence[Calendar]) -> Emission:
-    """The emission of a query; plain joins and arrivals have their own ways of finding instants."""
+    """The emission of a query. EMIT ON ARRIVAL, and plain joins on time, find their instants without it."""
     match timing.rule:
         case AtCandidates():
             return CandidateEmission(timing.rule, calendars)
@@ -51,39 +51,39 @@ def emission_of(timing: Timing, calendars: Sequence[Calendar]) -> Emission:
 
 
 class TriggerEmission:
-    """The watermark chooses the instants."""
+    """The watermark is the instant."""
 
     def instants(self, position: Position, until: int) -> Integers:
-        """The watermark itself, if it has moved; at the end, 1 µs after the last row."""
+        """The watermark if it has advanced; at the end of a bounded run, 1 µs after the last row."""
         if until == END:
             return np.array([] if position.latest is None else [position.latest + 1], np.int64)
         return np.array([until] if until != position.answered else [], np.int64)
 
     def prune(self, until: int) -> None:
-        """Nothing is remembered."""
+        """There is nothing to drop."""
 
     def placed(self, instants: Sequence[int]) -> Columns | None:
-        """Answers are at instants."""
+        """None: answers have instants."""
         return None
 
 
 class WindowIdEmission:
-    """Result windows, as soon as the windows of all streams with their number are complete."""
+    """Result windows, each as soon as the windows of that number are complete in all streams."""
 
     def __init__(self, calendars: Sequence[Calendar]) -> None:
         self.calendars = [calendar for calendar in calendars if isinstance(calendar, WindowIdCalendar)]
         assert len(self.calendars) == len(calendars)
 
     def instants(self, position: Position, until: int) -> Integers:
-        """The numbers of result windows that have become complete."""
+        """The numbers of the result windows that have become complete."""
         complete = min(calendar.complete(until) for calendar in self.calendars)
         return np.arange(0 if position.applied is None else position.applied + 1, complete)
 
     def prune(self, until: int) -> None:
-        """Nothing is remembered."""
+        """There is nothing to drop."""
 
     def placed(self, instants: Sequence[int]) -> Columns | None:
-        """The numbers of result windows, and where the windows of each stream begin and end."""
+        """The numbers of the result windows, then the beginnings and ends of the windows of each stream."""
         columns = [list(instants)]
         for calendar in self.calendars:
             edges = [calendar.edges(number) for number in instants]
@@ -92,7 +92,7 @@ class WindowIdEmission:
 
 
 class CandidateEmission:
-    """Candidates at which there is something to answer."""
+    """The candidates at which a window holds a row, or held one at the candidate before, or has moved by rows."""
 
     def __init__(self, rule: AtCandidates, calendars: Sequence[Calendar]) -> None:
         self.candidates = Candidates(rule)
@@ -100,13 +100,13 @@ class CandidateEmission:
         self.only_landmarks = all(isinstance(calendar.window, Landmark) for calendar in calendars)
 
     def placed(self, instants: Sequence[int]) -> Columns | None:
-        """Answers are at instants."""
+        """None: answers have instants."""
         return None
 
     def instants(self, position: Position, until: int) -> Integers:
-        """All instants after the last answer; at the end, they stop one after every window has let go."""
+        """All instants after the last answer. At the end of a bounded run they stop where all windows are empty."""
         after = BEGINNING if position.answered is None else position.answered
-        if self.only_landmarks:  # instants are those at which a landmark gained a row: nothing else tells them
+        if self.only_landmarks:  # they are the instants at which a landmark gained a row
             gains = [calendar.first_instant(calendar.position.occupied) for calendar in self.calendars]
             found = np.unique(np.concatenate(gains))
             return found[(found > after) & (found <= until)]
@@ -122,7 +122,7 @@ class CandidateEmission:
         return np.unique(np.concatenate([found, moved]))
 
     def prune(self, until: int) -> None:
-        """Forgets the cells that no instant after ``until`` depends on; at the end there is none."""
+        """Drops the cells that no instant after ``until`` depends on."""
         if until == END:
             return
         moves = moves_of(self.calendars, until)
@@ -142,7 +142,10 @@ class CandidateEmission:
                 calendar.position.occupied = cells[matters]
 
     def _spans(self, moves: Integers | None) -> tuple[Integers, Integers]:
-        """The runs of instants, disjoint and ascending, each as before < τ ≤ last; empty where first is NEVER."""
+        """The intervals before < τ ≤ last whose candidates are instants, disjoint and ascending.
+
+        Cells that no instant holds give empty intervals: there ``first`` is NEVER.
+        """
         nothing = np.empty(0, np.int64)
         firsts, leaves = [nothing], [nothing]
         for calendar in self.calendars:
@@ -163,6 +166,6 @@ class CandidateEmission:
 
 
 def moves_of(calendars: Sequence[Calendar], until: int) -> Integers | None:
-    """The instants at which rows have moved windows, in order; None where no window counts rows."""
+    """The instants at which rows have moved windows, ascending; None where no window counts rows."""
     found = [moves for calendar in calendars if (moves := calendar.moves(until)) is not None]
     return np.unique(np.concatenate(found)) if found else None

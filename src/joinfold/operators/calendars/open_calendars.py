@@ -13,7 +13,7 @@ from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, 
 
 
 def calendar_of(timing: Timing, stream: int, position: StreamPosition, order: tuple[str, ...] = ()) -> Calendar:
-    """The calendar of a stream; ``order`` are the columns that order its rows, where a stage has them."""
+    """The calendar of a stream; ``order`` are the columns that order its rows, in stages that have them."""
     if isinstance(timing.rule, ByWindowId):
         return WindowIdCalendar(timing, stream, position, order)
     window = timing.windows[stream]
@@ -31,5 +31,8 @@ def calendar_of(timing: Timing, stream: int, position: StreamPosition, order: tu
 
 
 def calendars_of(timing: Timing, position: Position, orders: Mapping[int, tuple[str, ...]]) -> list[Calendar]:
-    """The calendars of all streams, which stand at a position."""
-    return [calendar_of(timing, stream, own, orders.get(stream, ())) for stream, own in enumerate(position.streams)]
+    """The calendars of all streams at a position; ``orders`` has the ordering columns of streams by number."""
+    return [
+        calendar_of(timing, stream, stream_position, orders.get(stream, ()))
+        for stream, stream_position in enumerate(position.streams)
+    ]

@@ -1,6 +1,6 @@
-"""Where a bucket stands: what it has seen of time, what it has answered, how many rows were late.
+"""The position of a bucket: what it has seen of time, what it has answered, and how many rows were late.
 
-It is the small part of a bucket's state that is not entries. It is kept by the names of streams.
+It is the small part of a bucket's state that is not entries. It is stored by the names of the streams.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,10 +14,11 @@ from joinfold.operators.entries import Integers
 
 @dataclass(slots=True)
 class StreamPosition:
-    """One stream: its largest event time so far, late rows and rows that filters remove included.
+    """The position of one stream; ``largest`` is its largest event time so far, also of late and filtered rows.
 
-    ``occupied`` are the cells that have had a row, as far as instants still depend on them; by window ids ``origin`` is
-    the first. Of streams whose rows are numbered, how many are and how often the window has moved.
+    ``occupied`` are the cells that have had a row, as far as instants still depend on them. ``origin`` is the first
+    cell that had a row, under SYNC ON WINDOW ID. For a stream whose rows are numbered, ``numbered`` counts them and
+    ``moved`` counts how often its window has moved. ``late`` counts late rows.
     """
 
     largest: int | None = None
@@ -28,13 +29,17 @@ class StreamPosition:
     moved: int = 0
 
     def see(self, ts: int) -> None:
-        """Takes in the largest event time of some rows."""
+        """Adds the largest event time of a batch."""
         self.largest = ts if self.largest is None else max(self.largest, ts)
 
 
 @dataclass(slots=True)
 class Position:
-    """All streams, the watermark up to which answers were given, and the last instant that was applied."""
+    """The positions of all streams.
+
+    ``answered`` is the watermark up to which answers were given, ``applied`` the last instant, or the number of the
+    last result window, that windows were moved to.
+    """
 
     streams: list[StreamPosition]
     answered: int | None = None
@@ -42,18 +47,18 @@ class Position:
 
     @classmethod
     def beginning(cls, streams: int) -> "Position":
-        """Before the first row."""
+        """The position before the first row."""
         return cls([StreamPosition() for _ in range(streams)])
 
     def watermark(self, delays_us: Sequence[int]) -> int | None:
-        """The least, over the streams, of largest time − delay; None until every stream has had a row."""
+        """The minimum over the streams of ``largest`` minus delay; None until every stream has had a row."""
         pairs = zip(self.streams, delays_us, strict=True)
         behind = [stream.largest - delay for stream, delay in pairs if stream.largest is not None]
         return min(behind) if len(behind) == len(self.streams) else None
 
     @property
     def latest(self) -> int | None:
-        """The largest event time of all: a bounded run ON TRIGGER answers 1 µs after it."""
+        """The largest event time of all streams. A bounded run ON TRIGGER answers 1 µs after it."""
         return max((stream.largest for stream in self.streams if stream.largest is not None), default=None)
 
     def facts(self, names: Sequence[str]) -> dict[str, Any]:
@@ -68,7 +73,7 @@ class Position:
     def from_facts(cls, facts: Mapping[str, Any], names: Sequence[str]) -> "Position":
         """The inverse of `facts`."""
         streams = [
-            StreamPosition(**known | {"occupied": np.array(known["occupied"], np.int64)})
-            for known in (facts["streams"][name] for name in names)
+            StreamPosition(**stored | {"occupied": np.array(stored["occupied"], np.int64)})
+            for stored in (facts["streams"][name] for name in names)
         ]
         return cls(streams, facts["answered"], facts["applied"])

@@ -1,6 +1,16 @@
-"""Calendars of windows that count rows: where the order of a stream is divided into blocks, and the block of each row.
+"""Calendars of windows that count rows. Their cells are blocks of rows: row boundaries tell the block of each row.
 
-See `stages.number_rows` for where the boundaries of blocks come from.
+The stage `stages.number_rows` finds the row boundaries, which every bucket gets. For [ROWS 6 SLIDE 4], whose blocks
+have 2 rows and which moves after every fourth row:
+
+    number of the row      1   2   3   4   5   6   7   8
+    boundaries                   |       |       |       |    each with the number and time of the row before it
+    blocks                   0       1       2       3
+    after row 4            [-------------)                    content: blocks 0 and 1
+    after row 8                    [---------------------)    content: blocks 1 to 3
+
+A window moves 1 µs after the row that completes its move. [RANGE … SLIDE n ROWS] also moves at row boundaries, but its
+content is an interval of time, and its cells are single microseconds.
 """
 
 from dataclasses import dataclass, field
@@ -22,9 +32,11 @@ from joinfold.window import RangeByRows, Rows
 
 @dataclass(slots=True)
 class Boundaries:
-    """The row boundaries of one stream as far as they are known and still matter.
+    """The row boundaries of one stream, as far as they are known and still matter.
 
-    ``order`` are the columns that order rows of one time.
+    ``order`` are the columns that order rows of one time. ``numbers`` and ``times`` have, for each boundary, the number
+    and the time of the last row before it. ``moves`` are the instants at which the window moves, ascending; several may
+    be equal.
     """
 
     window: Rows | RangeByRows
@@ -38,10 +50,7 @@ class Boundaries:
         self._keep(self.rows)
 
     def _keep(self, rows: pa.RecordBatch | None) -> None:
-        """Takes the number of the last row before each boundary, its time, and the instants at which the window moves.
-
-        Moves are in order, and several may be one. All three are asked for at every instant.
-        """
+        """Replaces the boundaries, and precomputes the three arrays: they are read at every instant."""
         self.rows = rows
         nothing = np.empty(0, np.int64)
         self.numbers = nothing if rows is None else np.asarray(rows.column(NUMBER).to_numpy())
@@ -50,32 +59,32 @@ class Boundaries:
 
     @property
     def last(self) -> int:
-        """The largest number."""
+        """The number of the last row before the last boundary; 0 without boundaries."""
         return int(self.numbers.max(initial=0))
 
     @property
     def moved(self) -> int:
-        """How many instants a window that moves at every boundary has moved at."""
+        """The number of moves so far of a window that moves at every boundary. Boundaries of one time are one move."""
         return 0 if self.rows is None else int(self.rows.column(MOVED).to_numpy().max())
 
     def move(self, number: int) -> int:
-        """The instant of such a move, counted from 0."""
+        """The instant of a move of such a window; moves count from 0."""
         assert self.rows is not None
         return int(self.times[np.searchsorted(self.rows.column(MOVED).to_numpy(), number + 1)]) + 1
 
     def after(self, number: int) -> int:
-        """The instant after the row of a number at which there is a boundary; NEVER if it is not known yet."""
+        """1 µs after the first boundary at or after the row of this number; NEVER if there is none yet."""
         at = int(np.searchsorted(self.numbers, number))
         return int(self.times[at]) + 1 if at < len(self.numbers) else NEVER
 
     def add(self, rows: pa.RecordBatch) -> None:
-        """Takes in more, in any order."""
+        """Adds boundaries, in any order."""
         batches = [rows] if self.rows is None else [self.rows, rows]
         table = pa.Table.from_batches(batches).sort_by(NUMBER).combine_chunks()
         self._keep(table.to_batches()[0] if table.num_rows else None)
 
     def content(self, instant: int) -> tuple[int, int]:
-        """First and end, exclusive, of what the window holds at an instant: blocks of rows, or times."""
+        """What the window holds at an instant, end exclusive: blocks of rows or, for RANGE … SLIDE n ROWS, times."""
         numbers, moves = self.numbers, self.moves
         known = int(np.searchsorted(moves, instant, "right"))
         if isinstance(self.window, RangeByRows):
@@ -86,23 +95,23 @@ class Boundaries:
         return max(0, last - self.window.size // self.window.block), last
 
     def done_before(self, first: int) -> int:
-        """Rows, and boundaries, before this time are of no more use where the content begins at ``first``."""
+        """The time before which rows and boundaries are no longer needed if the content begins at ``first``."""
         if isinstance(self.window, RangeByRows):
             return first
-        if first <= 0:  # all are of use: also where windows come again, which is said by BEGINNING
+        if first <= 0:  # all are needed; under MOD k ``first`` is BEGINNING
             return BEGINNING
         at = int(np.searchsorted(self.numbers, first * self.window.block))
         return int(self.times[at]) if at < len(self.numbers) else BEGINNING
 
     def forget(self, first: int) -> None:
-        """Drops the boundaries that are of no more use where the content begins at ``first``."""
+        """Drops the boundaries that are no longer needed if the content begins at ``first``."""
         if self.rows is not None:
             useful = self.times >= self.done_before(first)
             if not useful.all():
                 self._keep(self.rows.filter(pa.array(useful)))
 
     def blocks(self, rows: pa.RecordBatch, after: int) -> Integers:
-        """The block of each row, −1 where it is not known yet; boundaries up to a number are before all rows."""
+        """The block of each row, −1 where it is not known yet. Boundaries up to number ``after`` precede all rows."""
         ts, known = rows.column(CELL).to_numpy(), np.flatnonzero(self.numbers > after)
         times = self.times[known]
         at = np.searchsorted(times, ts, "left")
@@ -117,20 +126,20 @@ class Boundaries:
         return found
 
     def _tied(self, rows: pa.RecordBatch, known: Integers) -> Integers:
-        """The boundary that each of the rows of one time is before."""
+        """For rows of one time, the index of the first boundary after each; ``known`` are that time's boundaries."""
         assert self.rows is not None
-        marks = self.rows.take(pa.array(known))
+        boundaries = self.rows.take(pa.array(known))
         names = [CELL, *self.order]
-        both = pa.Table.from_batches([rows.select(names), marks.select(names)]).combine_chunks().to_batches()[0]
+        both = pa.Table.from_batches([rows.select(names), boundaries.select(names)]).combine_chunks().to_batches()[0]
         rank = ranks(both, self.order, in_order(both, self.order))
-        own, marked = rank[: rows.num_rows], rank[rows.num_rows :]
+        rank_of_row, rank_of_boundary = rank[: rows.num_rows], rank[rows.num_rows :]
         copy, alike = _copies(rows)
-        copies, equal = (marks.column(name).to_numpy() for name in (COPIES, EQUAL))
-        found = np.full(len(own), int(known[-1]) + 1)
+        copies, equal = (boundaries.column(name).to_numpy() for name in (COPIES, EQUAL))
+        found = np.full(len(rank_of_row), int(known[-1]) + 1)
         for at in reversed(range(len(known))):
-            if copies[at]:  # of rows that are equal each has as many matches in relations
-                among = (own == marked[at]) & (copy * equal[at] < copies[at] * alike)
-                found[(own < marked[at]) | among] = known[at]
+            if copies[at]:  # equal rows have equally many matches in relations, so the same share is before it
+                among = (rank_of_row == rank_of_boundary[at]) & (copy * equal[at] < copies[at] * alike)
+                found[(rank_of_row < rank_of_boundary[at]) | among] = known[at]
             else:
                 found[:] = known[at]
         return found
@@ -147,10 +156,10 @@ class CountingCalendar(CellCalendar):
         self.boundaries = Boundaries(window, order)
 
     def see(self, cells: Integers) -> None:
-        """Boundaries tell the instants."""
+        """Does nothing: boundaries tell the instants."""
 
     def learn(self, boundaries: pa.RecordBatch) -> None:
-        """Takes in row boundaries."""
+        """Adds row boundaries."""
         self.boundaries.add(boundaries)
 
     def content(self, instant: int) -> Content:
@@ -158,7 +167,7 @@ class CountingCalendar(CellCalendar):
         return self.boundaries.content(instant)
 
     def leave(self, cells: Integers, now: int) -> Integers:
-        """Later rows decide."""
+        """END: later rows decide."""
         return np.full(len(cells), NEVER)
 
     def moves(self, until: int) -> Integers | None:
@@ -166,11 +175,11 @@ class CountingCalendar(CellCalendar):
         return self.boundaries.moves
 
     def done_before(self, first: int) -> int:
-        """Rows and boundaries are stored by their times."""
+        """A time: rows and boundaries are stored by their times."""
         return self.boundaries.done_before(self.keeps(first))
 
     def forget(self, first: int) -> None:
-        """Drops boundaries that are of no more use."""
+        """Drops boundaries that are no longer needed."""
         self.boundaries.forget(self.keeps(first))
 
 
@@ -179,7 +188,7 @@ class RowsCalendar(CountingCalendar):
 
     def __init__(self, timing: Timing, stream: int, position: StreamPosition, order: tuple[str, ...] = ()) -> None:
         super().__init__(timing, stream, position, order)
-        self.applied = 0  # up to which number boundaries were applied to rows
+        self.applied = 0  # the number of the last boundary that was applied to waiting rows
 
     def cells_of(self, rows: pa.RecordBatch) -> Integers:
         """The block of each row; −1 where it is not known yet."""
@@ -189,7 +198,7 @@ class RowsCalendar(CountingCalendar):
 
 
 def _copies(rows: pa.RecordBatch) -> tuple[Integers, Integers]:
-    """Which of the rows that are equal in everything each is, from 0, and of how many."""
+    """For each row, how many rows before it are equal to it in all columns, and how many there are in all."""
     codes = [code for column in rows.columns for code in identity_codes(column)]
     number, first = group_rows(np.stack(codes))
     order = np.argsort(number, kind="stable")

@@ -1,4 +1,15 @@
-"""Calendars of windows in time, and of the last rows of each key."""
+"""Calendars of windows in time, and of the last rows of each key.
+
+A window in time holds a cell during one interval of τ, its stay. Both ends follow from the last microsecond of the
+cell, since all its rows enter and leave together. An answer at τ sees the cell if τ lies in the stay:
+
+    time             0   4   8   12  16        [6 SLIDE 4]: cells of 2 µs, moves at the multiples of 4
+                     |   |   |   |   |
+    cell 2               [-)                   4 ≤ ts < 6
+    content at 8       [-----)                 cells 1, 2, 3
+    content at 12          [-----)             cells 3, 4, 5
+    stay of cell 2           [---)             8 ≤ τ < 12
+"""
 
 from typing import TypeVar
 
@@ -16,14 +27,14 @@ Time = TypeVar("Time", int, Integers)
 
 
 class Candidates:
-    """The instants at which answers may be given."""
+    """The times at which answers may be given: those on some grids and, with ``by_rows``, the moves by rows."""
 
     def __init__(self, rule: AtCandidates) -> None:
         self.grids = rule.grids
         self.by_rows = rule.by_rows
 
     def after(self, t: Integers, moves: Integers | None = None) -> Integers:
-        """The first candidate > t, or NEVER; ``moves`` are those of windows that count rows, in order."""
+        """The first candidate > t, or NEVER; ``moves`` are those of windows that count rows, ascending."""
         first = np.full_like(t, NEVER)
         for grid in self.grids:
             first = np.minimum(first, grid.next(t))
@@ -33,7 +44,7 @@ class Candidates:
         return first
 
     def within(self, after: Integers, until: Integers, moves: Integers | None = None) -> Integers:
-        """The candidates in any of the disjoint intervals after < τ ≤ until, in order; the work is their number."""
+        """The candidates in the disjoint intervals after < τ ≤ until, ascending. Cost: O(candidates found)."""
         found = []
         if self.by_rows and moves is not None:
             within = np.searchsorted(after, moves, "left") - 1
@@ -48,7 +59,7 @@ class Candidates:
 
 
 class CellCalendar:
-    """What calendars have in common: cells on a grid, lateness by the rule, and nothing to learn from rows."""
+    """What calendars have in common: cells on a grid, lateness by the emission rule, and no row boundaries."""
 
     def __init__(self, timing: Timing, stream: int, position: StreamPosition) -> None:
         self.rule: EmissionRule = timing.rule
@@ -56,22 +67,23 @@ class CellCalendar:
         self.position = position
 
     def cell_of(self, ts: Integers) -> Integers:
-        """The cells of rows."""
+        """The cell of each row."""
         return (ts - self.cells.phase_us) // self.cells.period_us
 
     def accepts(self, ts: Integers) -> Flags:
-        """All rows."""
+        """True for all rows."""
         return np.ones(len(ts), np.bool_)
 
     def first_instant(self, cells: Integers) -> Integers:
-        """Where rows move the window, the microsecond after them."""
+        """1 µs after the cell: where rows move the window, a cell is a single microsecond."""
         return cells + 1
 
     def due(self, cells: Integers) -> Integers:
-        """The watermark from which on rows of these cells are late.
+        """The smallest watermark at which rows of these cells are late.
 
-        ON TRIGGER that holds for every row, also of a sliding window (whose cells can be late in part), between two
-        windows, or before a mark. A plain join waits for nothing that no window will hold.
+        ON TRIGGER and ON ARRIVAL it is 1 µs after the row, for every row: also in a sliding window, between two
+        windows, or before the beginning of a landmark. Cells are single microseconds there, since a part of a
+        sub-window can be late. In a plain join a row that no window will hold is never late.
         """
         match self.rule:
             case AtTriggers() | AtArrivals():
@@ -82,7 +94,7 @@ class CellCalendar:
                 return self.first_instant(cells)
 
     def see(self, cells: Integers) -> None:
-        """Adds cells of accepted rows that are not late, in any order and with repetitions."""
+        """Adds the cells of accepted rows that are not late, in any order; repetitions do not matter."""
         known, new = self.position.occupied, np.unique(cells)
         at = np.searchsorted(known, new)
         fresh = np.ones(len(new), np.bool_)
@@ -91,26 +103,26 @@ class CellCalendar:
             self.position.occupied = np.insert(known, at[fresh], new[fresh])
 
     def learn(self, boundaries: pa.RecordBatch) -> None:
-        """There is nothing to learn."""
+        """Does nothing: only calendars of windows that count rows need boundaries."""
 
     def cells_of(self, rows: pa.RecordBatch) -> Integers:
-        """The cells of stored entries, which they were packed with."""
+        """The cells of stored entries, as PACK has written them."""
         return cells_of(rows)
 
     def moves(self, until: int) -> Integers | None:
-        """Rows do not move the window."""
+        """None: rows do not move the window."""
         return None
 
     def keeps(self, first: int) -> int:
-        """What has left is of no more use."""
+        """The first cell of the content: cells that have left are no longer needed."""
         return first
 
     def done_before(self, first: int) -> int:
-        """Entries are stored by their cells."""
+        """A cell: entries are stored by their cells."""
         return self.keeps(first)
 
     def forget(self, first: int) -> None:
-        """There are no row boundaries."""
+        """Does nothing: there are no row boundaries."""
 
     def used(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """All rows."""
@@ -129,7 +141,7 @@ class TimeCalendar(CellCalendar):
         self.candidates = Candidates(rule) if isinstance(rule, AtCandidates) and not rule.by_rows else None
 
     def accepts(self, ts: Integers) -> Flags:
-        """Rows that are not before the mark of a landmark."""
+        """False for rows before the beginning of a landmark."""
         if isinstance(self.window, Landmark) and self.window.from_us is not None:
             return np.asarray(ts >= self.window.from_us)
         return np.ones(len(ts), np.bool_)
@@ -144,18 +156,18 @@ class TimeCalendar(CellCalendar):
         return end_cell - window.size_us // cells.period_us, end_cell
 
     def entry(self, cells: Integers) -> Integers:
-        """The first instant of time from which the window holds a cell: nothing is held where entry = leave."""
+        """The first instant of the stay of each cell. It equals `leave_at` for a cell that no window ever holds."""
         last = self._last(cells)
         return self.window.moves.next(last) if isinstance(self.window, Sliding) else last + 1
 
     def leave_at(self, cell: Time) -> Time:
-        """The first instant of time after the stay of a cell: candidates from here on do not hold it."""
+        """The first instant after the stay of a cell: candidates from here on do not hold it."""
         if isinstance(self.window, Landmark):
             return cell * 0 + NEVER
         return self.window.leave(self._last(cell))
 
     def leave(self, cells: Integers, now: int) -> Integers:
-        """When cells leave; often they are one."""
+        """The instants at which cells leave. Often all are one cell, which is computed once."""
         if cells[0] == cells[-1]:
             return np.full(len(cells), self.leave_at(int(cells[0])))
         return self.leave_at(cells)
@@ -170,13 +182,13 @@ class TimeCalendar(CellCalendar):
         return np.where(first < self.leave_at(cells), first, NEVER)
 
     def _last(self, cell: Time) -> Time:
-        """The last microsecond of a cell, which speaks for all its rows: they enter and leave together."""
+        """The last microsecond of a cell. All rows of the cell enter and leave with it."""
         cells = self.cells
         return cell * cells.period_us + (cells.phase_us + cells.period_us - 1)
 
 
 class KeyedCalendar(CellCalendar):
-    """The calendar of the last rows of each key: they come as a view, and every row moves it."""
+    """The calendar of the last rows of each key. They come as rows of a view, and every row moves the window."""
 
     def __init__(self, timing: Timing, stream: int, position: StreamPosition) -> None:
         super().__init__(timing, stream, position)
@@ -185,14 +197,14 @@ class KeyedCalendar(CellCalendar):
         self.window = window
 
     def content(self, instant: int) -> Content:
-        """The view has its own."""
+        """Nothing: the intake of the view keeps its rows."""
         return NOTHING
 
     def leave(self, cells: Integers, now: int) -> Integers:
-        """Later rows decide."""
+        """END: later rows decide."""
         return np.full(len(cells), NEVER)
 
     def moves(self, until: int) -> Integers | None:
-        """One microsecond after every row."""
+        """1 µs after every row."""
         moves = self.position.occupied + 1
         return moves[moves <= until]

@@ -1,14 +1,17 @@
-"""SYNC ON WINDOW ID: every stream counts its own windows, and those of one number are joined (Du).
+"""SYNC ON WINDOW ID: every stream counts its own windows, and windows of one number are joined (Du).
 
-The number of the result window takes the place of the instant. Cells are sub-windows, of time or of rows; with n of
-them in a window that slides by k, window wid of a stream holds n cells from cell wid·k on, from its first window on:
+The number of the result window, its wid, replaces the instant. Cells are sub-windows, of time or of rows. A window has
+n cells and slides by s cells, so window wid of a stream holds the n cells from cell wid·s on, counted from the first
+cell of its first window:
 
-    cells       0 1 2 3 4 5 6 7          n = 3, k = 2
-    window 0    [---)
-    window 1        [---)                cell 2 enters at wid 0 and leaves at wid 2
+    cells        0 1 2 3 4 5 6 7         n = 3, s = 2
+    window 0    [0 1 2]
+    window 1        [2 3 4]              cell 2 enters with wid 0 and leaves with wid 2
+    window 2            [4 5 6]
 
-Nothing else about the windows must agree. A result window is complete when its window of every stream is; until then
-its cells wait. With ``MOD k`` the first stream's first k windows come again and again, and its later ones are ignored.
+Size, slide and unit may differ from stream to stream. A result window is complete when the windows of its number are
+complete in all streams; until then its cells wait. With ``MOD k`` the first k windows of the first stream are used
+again and again, and its later ones are ignored.
 """
 
 import numpy as np
@@ -25,7 +28,7 @@ from joinfold.window import RangeByRows, Rows, Sliding
 
 
 class WindowIdCalendar(CellCalendar):
-    """The windows of one stream by number; ``modulus`` is None unless they come again."""
+    """The windows of one stream by number; ``modulus`` is the k of ``MOD k`` for the first stream, else None."""
 
     def __init__(self, timing: Timing, stream: int, position: StreamPosition, order: tuple[str, ...] = ()) -> None:
         super().__init__(timing, stream, position)
@@ -39,15 +42,15 @@ class WindowIdCalendar(CellCalendar):
     # --- rows -------------------------------------------------------------------------------------------------------
 
     def accepts(self, ts: Integers) -> Flags:
-        """Rows that are not before START."""
+        """False for rows before START."""
         if isinstance(self.window, Sliding) and self.window.start_us is not None:
             return np.asarray(ts >= self.window.start_us)
         return np.ones(len(ts), np.bool_)
 
     def first_instant(self, cells: Integers) -> Integers:
-        """The watermark at which the first window that would hold a cell is complete; between two windows, its end.
+        """The watermark that completes the first window which holds each cell; for a cell between two windows, its end.
 
-        Where windows count rows it goes by rows.
+        Where windows count rows, it is 1 µs after the row.
         """
         window = self.window
         if not isinstance(window, Sliding):
@@ -57,17 +60,17 @@ class WindowIdCalendar(CellCalendar):
         return np.where(begin <= start, begin + window.size_us, start + window.subwindow_us)
 
     def see(self, cells: Integers) -> None:
-        """The first cell is that of the first window."""
+        """Remembers the first cell that has a row: it decides where window 0 begins."""
         if len(cells):
             known, first = self.position.origin, int(cells.min())
             self.position.origin = first if known is None else min(known, first)
 
     def learn(self, boundaries: pa.RecordBatch) -> None:
-        """Takes in row boundaries."""
+        """Adds row boundaries."""
         self._boundaries.add(boundaries)
 
     def cells_of(self, rows: pa.RecordBatch) -> Integers:
-        """The cells of stored entries; of windows of rows their block, −1 where it is not known yet."""
+        """The cells of stored entries; of ROWS windows the blocks, −1 where they are not known yet."""
         if not isinstance(self.window, Rows):
             return cells_of(rows)
         found = self._boundaries.blocks(rows, self.applied)
@@ -75,41 +78,41 @@ class WindowIdCalendar(CellCalendar):
         return found
 
     def used(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Rows or boundaries without those of windows that are ignored."""
+        """Rows or boundaries, without those of windows that are ignored."""
         return rows.filter(pa.array(cells_of(rows) < self._ignored_from())) if self.modulus is not None else rows
 
     # --- windows ----------------------------------------------------------------------------------------------------
 
     def content(self, instant: int) -> Content:
-        """What the window of a result window holds."""
-        return self._held(self._own(instant))
+        """What this stream's window of a result window holds."""
+        return self._held(self._window_number(instant))
 
     def leave(self, cells: Integers, now: int) -> Integers:
-        """The first result window after ``now`` that does not hold each cell, which ``now`` holds; END if not known.
+        """For cells that result window ``now`` holds, the first later one that does not; END if that is not known.
 
-        Where windows come again the last one lets all cells go, also those that the first has again.
+        Under ``MOD k`` all cells leave after window k − 1, also those that window 0, which comes next, holds again.
         """
         last = self.modulus or END
         if isinstance(self.window, RangeByRows) or last == 1:
             return np.full_like(cells, END)
         _, step = self._shape
-        own = (cells - self._first_cell) // step + 1
-        return now - self._own(now) + np.minimum(own, last)
+        first_without = (cells - self._first_cell) // step + 1
+        return now - self._window_number(now) + np.minimum(first_without, last)
 
     def edges(self, wid: int) -> tuple[int, int]:
-        """Where the window of a result window begins and ends: times, or numbers of rows."""
-        own, window = self._own(wid), self.window
+        """The beginning and the end of this stream's window of a result window: times, or numbers of rows."""
+        number, window = self._window_number(wid), self.window
         match window:
             case Sliding():
-                begin = self._beginning(window) + own * window.slide_us
+                begin = self._beginning(window) + number * window.slide_us
                 return begin, begin + window.size_us
             case Rows():
-                return own * window.slide + 1, own * window.slide + window.size
+                return number * window.slide + 1, number * window.slide + window.size
             case RangeByRows():
-                return self._held(own)
+                return self._held(number)
 
     def complete(self, watermark: int) -> int:
-        """How many result windows are complete as far as this stream is concerned."""
+        """How many result windows this stream has completed; under ``MOD k``, NEVER once its first k windows are."""
         window, largest = self.window, self.position.largest
         if largest is None:
             return 0
@@ -127,16 +130,16 @@ class WindowIdCalendar(CellCalendar):
         return NEVER if self.modulus is not None and found >= self.modulus else found
 
     def keeps(self, first: int) -> int:
-        """Windows that come again keep all their cells."""
+        """Under ``MOD k`` all cells are needed again."""
         return BEGINNING if self.modulus is not None else first
 
     def done_before(self, first: int) -> int:
-        """Where rows are counted, they are stored by their times."""
+        """A cell; a time where rows are numbered, since these are stored by their times."""
         kept = self.keeps(first)
         return kept if self.boundaries is None else self.boundaries.done_before(kept)
 
     def forget(self, first: int) -> None:
-        """Drops boundaries that are of no more use."""
+        """Drops boundaries that are no longer needed."""
         if self.boundaries is not None:
             self.boundaries.forget(self.keeps(first))
 
@@ -146,7 +149,7 @@ class WindowIdCalendar(CellCalendar):
         return self.boundaries
 
     def _ignored_from(self) -> int:
-        """Cells from this one on, or times where rows count, are in no window that is used; NEVER if not known."""
+        """The first cell, or time where rows are numbered, that no used window holds; NEVER if it is not known yet."""
         assert self.modulus is not None
         window, last = self.window, self.modulus - 1
         match window:
@@ -157,12 +160,12 @@ class WindowIdCalendar(CellCalendar):
             case Sliding():
                 return NEVER if self.position.origin is None else self._held(last)[1]
 
-    def _own(self, wid: int) -> int:
+    def _window_number(self, wid: int) -> int:
         return wid if self.modulus is None else wid % self.modulus
 
     @property
     def _shape(self) -> tuple[int, int]:
-        """Cells in a window, and by how many it slides."""
+        """Cells per window, and cells per slide."""
         window = self.window
         if isinstance(window, Sliding):
             return window.panes, window.step
@@ -181,14 +184,14 @@ class WindowIdCalendar(CellCalendar):
         return self.position.origin // window.step * window.step
 
     def _beginning(self, window: Sliding) -> int:
-        """Where window 0 begins."""
+        """The time at which window 0 begins."""
         return self._first_cell * window.subwindow_us + self.cells.phase_us
 
-    def _held(self, own: int) -> Content:
+    def _held(self, number: int) -> Content:
         window = self.window
         if isinstance(window, RangeByRows):
-            end = self._boundaries.move(own)
+            end = self._boundaries.move(number)
             return end - window.size_us, end
         panes, step = self._shape
-        first = self._first_cell + own * step
+        first = self._first_cell + number * step
         return first, first + panes

@@ -1,12 +1,12 @@
-"""The extremes of all groups from combinations: charged until they end, or counted until they are taken back."""
+"""The extremes of all groups. A combination is either charged until it ends, or counted until it is subtracted."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from joinfold.kernels.charging import charge_valued
 from joinfold.kernels.grouping import group_rows, largest, sum_ints
-from joinfold.kernels.products import OF_DELTA
 from joinfold.kernels.staircase import GroupStairs, LatestLeave
+from joinfold.kernels.totals import OF_DELTA
 from joinfold.operators.calendars.calendar import BEGINNING, END
 from joinfold.operators.entries import Integers
 from joinfold.operators.windows.pair_values import PairValues
@@ -16,7 +16,7 @@ Flags = NDArray[np.bool_]
 
 
 class ChargedExtremes:
-    """The extremes of all groups: each combination counts until its first entry leaves."""
+    """Staircases of all groups: each combination counts until the first of its entries leaves."""
 
     def __init__(self, body: Body) -> None:
         self.stairs = [GroupStairs() for _ in body.extremes]
@@ -30,7 +30,7 @@ class ChargedExtremes:
         return sum(stairs.bytes_held for stairs in self.stairs)
 
     def add(self, values: PairValues, now: int) -> None:
-        """Enters combinations into the staircases of their groups."""
+        """Adds combinations to the staircases of their groups."""
         for number, stairs in enumerate(self.stairs):
             chosen = values.payload.has[:, number] & (values.leaves > now)
             group = values.group[chosen].astype(np.int32)
@@ -40,16 +40,16 @@ class ChargedExtremes:
             charge_valued(key, group[order], leaves[order], codes[order], self.always, OF_DELTA, None, stairs, now)
 
     def subtract(self, values: PairValues) -> None:
-        """What ends has gone by itself."""
+        """Does nothing: a combination leaves the staircase by itself when it ends."""
 
     def heads(self, now: int) -> list[tuple[Integers, Flags]]:
-        """For each extreme the codes of all groups, and where there is one."""
+        """For each extreme, the code of its value in each group at ``now``, and whether the group has one."""
         found = [stairs.heads(now) for stairs in self.stairs]
         return [(codes, has) for has, codes in found]
 
 
 class CountedExtremes:
-    """How many combinations of each group have a value; what is added has to be subtracted some time."""
+    """For each group and value, how many combinations have it. What is added must be subtracted later."""
 
     def __init__(self, body: Body) -> None:
         self.counts = [Counts() for _ in body.extremes]
@@ -60,18 +60,18 @@ class CountedExtremes:
         return sum(counts.rows.nbytes for counts in self.counts)
 
     def add(self, values: PairValues, now: int) -> None:
-        """Combinations that have come into being."""
+        """Adds combinations that begin."""
         self._count(values, 1)
 
     def subtract(self, values: PairValues) -> None:
-        """Combinations that end."""
+        """Subtracts combinations that end."""
         self._count(values, -1)
 
     def heads(self, now: int) -> list[tuple[Integers, Flags]]:
-        """For each extreme the codes of all groups, and where there is one."""
+        """For each extreme, the code of its value in each group at ``now``, and whether the group has one."""
         found = []
         for counts in self.counts:
-            group, code, _ = counts.settled()
+            group, code, _ = counts.summed()
             found.append(largest(group, int(group.max(initial=-1)) + 1, code, np.ones(len(code), np.bool_)))
         return found
 
@@ -83,22 +83,22 @@ class CountedExtremes:
 
 
 class Counts:
-    """Groups, codes and how many combinations have them; those that came lately are added up when asked for."""
+    """How many combinations each group and code has. Changes are collected, and added up only when they are read."""
 
     def __init__(self) -> None:
         self.rows = np.zeros((3, 0), np.int64)
-        self.lately: list[Integers] = []
+        self.changes: list[Integers] = []
 
     def add(self, rows: Integers) -> None:
-        """Rows int64[3, n]: group, code, how many more or less."""
-        self.lately.append(rows)
+        """Adds changes int64[3, n]: group, code, and how many combinations more (or, negative, fewer)."""
+        self.changes.append(rows)
 
-    def settled(self) -> Integers:
-        """The rows that count something, each group and code once. Cost: O(rows)."""
-        if self.lately:
-            rows = np.concatenate([self.rows, *self.lately], axis=1)
+    def summed(self) -> Integers:
+        """Group, code and count, int64[3, n], each group and code once and where the count is not 0. Cost: O(rows)."""
+        if self.changes:
+            rows = np.concatenate([self.rows, *self.changes], axis=1)
             number, first = group_rows(rows[:2])
             counts = sum_ints(number, len(first), rows[2])
             there = counts != 0
-            self.rows, self.lately = np.stack([rows[0, first], rows[1, first], counts])[:, there], []
+            self.rows, self.changes = np.stack([rows[0, first], rows[1, first], counts])[:, there], []
         return self.rows

@@ -1,7 +1,7 @@
-"""IC (Wang): what enters is added, what leaves is subtracted; nothing is kept of combinations.
+"""IC (Wang): combinations are added when they begin and subtracted when they end. None is kept.
 
-Extremes cannot be subtracted: they are charged, as TC does. Where later rows decide when an entry
-leaves, the combinations of each group and value are counted.
+Extremes cannot be subtracted, so they are charged, as in TC. Where later rows decide when an entry leaves, that is
+impossible; there it counts the combinations of each group and value.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from joinfold.physical.stage import Body
 
 
 class Incremental(Method):
-    """Totals move by the combinations of what enters and of what leaves."""
+    """Adds the combinations of entries that enter to the totals, and subtracts those of entries that leave."""
 
     joins_leaving = True
     by_leave = False
@@ -26,22 +26,22 @@ class Incremental(Method):
 
     @property
     def bytes_held(self) -> int:
-        """The memory of totals and staircases."""
+        """The memory of totals and extremes."""
         return super().bytes_held + self.extremes.bytes_held
 
     def add(self, values: PairValues, now: int) -> None:
-        """Combinations that have come into being."""
+        """Adds combinations that begin."""
         self.totals.add(values, 1)
         self.extremes.add(values, now)
 
     def subtract(self, values: PairValues) -> None:
-        """Combinations that end."""
+        """Subtracts combinations that end."""
         self.totals.add(values, -1)
         self.extremes.subtract(values)
 
     def advance(self, now: int) -> None:
-        """The totals are where they are."""
+        """Does nothing: the totals are up to date already."""
 
     def heads(self, now: int) -> list[tuple[Integers, NDArray[np.bool_]]]:
-        """For each extreme the codes of all groups, and where there is one."""
+        """For each extreme, the code of its value in each group at ``now``, and whether the group has one."""
         return self.extremes.heads(now)

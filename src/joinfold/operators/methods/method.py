@@ -1,4 +1,4 @@
-"""What all methods offer."""
+"""The interface of all methods."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar
@@ -15,10 +15,10 @@ Flags = NDArray[np.bool_]
 
 
 class Method(ABC):
-    """Takes in what combinations come to and gives totals.
+    """Keeps the totals of all groups up to date, from the values of combinations that begin and end.
 
-    ``joins_leaving``: combinations of entries that leave are wanted too. ``by_leave``: what happens to a combination
-    depends on when it ends, so entries are merged only if they leave together.
+    ``joins_leaving``: the method also needs the combinations of entries that leave. ``by_leave``: what becomes of a
+    combination depends on when it ends, so entries may be merged only if they leave together.
     """
 
     joins_leaving: ClassVar[bool]
@@ -35,16 +35,16 @@ class Method(ABC):
 
     @abstractmethod
     def add(self, values: PairValues, now: int) -> None:
-        """Combinations that have come into being."""
+        """Adds combinations that begin."""
 
     def subtract(self, values: PairValues) -> None:
-        """Combinations that end, for methods that join what leaves."""
+        """Subtracts combinations that end. It is called only for methods that have ``joins_leaving``."""
         raise AssertionError(f"{type(self).__name__} does not join what leaves")
 
     @abstractmethod
     def advance(self, now: int) -> None:
-        """Brings the totals to ``now``."""
+        """Brings the totals to ``now``. It is called after entries have left and entered, before totals are read."""
 
     @abstractmethod
     def heads(self, now: int) -> list[tuple[Integers, Flags]]:
-        """For each extreme the codes of all groups, and where there is one."""
+        """For each extreme, the code of its value in each group at ``now``, and whether the group has one."""

@@ -1,4 +1,4 @@
-"""PC (Wang), the plan that the others are measured against: all combinations are kept, and summed for each answer."""
+"""PC (Wang): keeps all combinations, and sums them anew for each answer. The other methods are compared with it."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from joinfold.physical.stage import Body
 
 
 class Pipelined(Method):
-    """A queue of the combinations that are live, each with its leaving time, group and payload."""
+    """A queue of the live combinations, each with its group, its payload and the time at which it ends."""
 
     joins_leaving = False
     by_leave = True
@@ -26,11 +26,11 @@ class Pipelined(Method):
         return super().bytes_held + sum(values.nbytes for values in self.queue)
 
     def add(self, values: PairValues, now: int) -> None:
-        """Combinations that have come into being."""
+        """Adds combinations that begin."""
         self.queue.append(values)
 
     def advance(self, now: int) -> None:
-        """Drops what has ended and sums what is left."""
+        """Drops combinations that have ended, and sums the others."""
         self.totals.clear()
         live = []
         for values in self.queue:
@@ -41,7 +41,7 @@ class Pipelined(Method):
         self.queue = live
 
     def heads(self, now: int) -> list[tuple[Integers, NDArray[np.bool_]]]:
-        """For each extreme the codes of all groups, and where there is one."""
+        """For each extreme, the code of its value in each group at ``now``, and whether the group has one."""
         extremes = range(len(self.body.extremes))
         if not self.queue:
             return [(np.zeros(0, np.int64), np.zeros(0, np.bool_)) for _ in extremes]

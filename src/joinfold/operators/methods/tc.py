@@ -1,7 +1,7 @@
-"""TC (Wang): each combination is charged to its entry that leaves first, and goes with it.
+"""TC (Wang): each combination is charged to the entry that leaves first, and is subtracted when that entry leaves.
 
-Nothing is joined when an entry leaves. The charges of a leaving time are kept by group: one row for each, however many
-combinations there are.
+So nothing is joined when an entry leaves. The charges of one leaving time are kept by group: one row for each group,
+however many combinations there are.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from joinfold.physical.stage import Body
 
 
 class Charges(Runs[PairValues]):
-    """What will be taken from the totals, in the order of leaving times."""
+    """What will be subtracted from the totals, sorted by leaving time."""
 
     many = 2
 
@@ -30,17 +30,17 @@ class Charges(Runs[PairValues]):
         return sum(run.rows.nbytes for run in self.runs)
 
     def numbers_of(self, rows: PairValues) -> Integers:
-        """The leaving times of charges."""
+        """The leaving time of each charge."""
         return rows.leaves
 
     def together(self, parts: Sequence[PairValues]) -> PairValues:
-        """Those of one leaving time and group as one."""
+        """All charges, with those of one leaving time and group added up."""
         values = joined_values(parts)
         return by_group(values, np.stack([values.leaves, values.group]))
 
 
 class TimeCarrying(Method):
-    """Totals, and the charges that will be taken from them."""
+    """Totals, and the charges that will be subtracted from them."""
 
     joins_leaving = False
     by_leave = True
@@ -52,11 +52,11 @@ class TimeCarrying(Method):
 
     @property
     def bytes_held(self) -> int:
-        """The memory of totals, staircases and charges."""
+        """The memory of totals, extremes and charges."""
         return super().bytes_held + self.extremes.bytes_held + self.charges.bytes_held
 
     def add(self, values: PairValues, now: int) -> None:
-        """Combinations that have come into being, and are charged until their first entry leaves."""
+        """Adds combinations that begin, and charges each until its first entry leaves."""
         values = values.take(values.leaves > now)
         self.totals.add(values, 1)
         self.extremes.add(values, now)
@@ -65,12 +65,12 @@ class TimeCarrying(Method):
             self.charges.add(self.charges.together([ending]))
 
     def advance(self, now: int) -> None:
-        """What has left takes its charges with it."""
+        """Subtracts the charges of all entries that have left by ``now``."""
         gone = self.charges.between(BEGINNING, now + 1)
         if gone is not None:
             self.totals.add(gone, -1)
             self.charges.drop_before(now + 1)
 
     def heads(self, now: int) -> list[tuple[Integers, NDArray[np.bool_]]]:
-        """For each extreme the codes of all groups, and where there is one."""
+        """For each extreme, the code of its value in each group at ``now``, and whether the group has one."""
         return self.extremes.heads(now)

@@ -1,1 +1,1 @@
-"""PACK: rows become entries, and every bucket learns what it has to know of all rows."""
+"""PACK: turns rows into entries, and makes the headers that every bucket gets."""

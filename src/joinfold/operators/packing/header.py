@@ -1,4 +1,4 @@
-"""The header of a batch: what every bucket learns of its rows, so that all of them know the same watermark."""
+"""The header of a batch of rows. Every bucket gets it, so all buckets find the same watermark."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +11,13 @@ from joinfold.operators.packing.sample_statistics import SampleStatistics
 
 @dataclass(slots=True)
 class Header:
-    """How many rows came, the largest time, the cells that have a row, filtered or not, and what entries do not count.
+    """What every bucket learns of a batch of rows: ``rows`` of the stream, the largest time, the cells that have a row.
 
-    ``keyless`` are, by cell, the rows that pass the filters and that entries do not count: those with a NULL in their
-    key, or, where rows have matches in relations, all. The ``sample`` says what the rows are like.
+    ``cells`` count whether filters remove the row or not. ``keyless_cells`` and ``keyless_counts`` have, by cell, the
+    rows that pass the filters and that no entry counts: those with a NULL in their key, ON TRIGGER also those before a
+    landmark begins and, where the stream is joined with relations, all rows. ``timeless`` counts the rows that pass the
+    filters and have no time. ``counts_entries`` is false where entries do not tell how many rows are late: with
+    relations, and ON ARRIVAL. ``sample`` has the sample statistics of the batch, if it was sampled.
     """
 
     rows: int
@@ -27,7 +30,7 @@ class Header:
     sample: SampleStatistics | None
 
     def facts(self) -> dict[str, Any]:
-        """The header as it travels beside the entries of a blob."""
+        """The header as JSON; it travels with the entries of a blob."""
         return {
             "rows": self.rows,
             "largest_us": self.largest_us,
@@ -57,4 +60,4 @@ class Header:
 
 
 NOTHING_KEYLESS: dict[str, Any] = {"keyless_cells": [], "keyless_counts": []}
-"""For all buckets but the first, which alone counts these rows."""
+"""For all buckets but bucket 0, which alone counts these rows."""

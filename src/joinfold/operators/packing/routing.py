@@ -1,12 +1,12 @@
-"""Which blob goes to which bucket of which stage.
+"""Routing: which blob goes to which bucket of which stage.
 
-    bid ─────────────────────────────────────────┐
-    auction ──▶ FOLD by seller ──▶ view by auction ──▶ FOLD by auction ──▶ MERGE
-    person  ──┘
+    auction ──┐
+    person  ──┴─▶ FOLD by seller ──▶ view by auction ──┐
+    bid ───────────────────────────────────────────────┴─▶ FOLD by auction ──▶ MERGE
 
-Rows of a stream become entries of the one stage that reads it, a blob for each of its buckets. All other stages get the
-header, so all of them find the same watermark and answer at the same instants. A view is made of the totals of a fold:
-one row for each group that has changed, at every instant of the query.
+The rows of a stream become entries of the one stage that reads the stream, with one blob for each of its buckets. All
+other stages get only the header, so all stages find the same watermark and answer at the same instants. A view is made
+from the totals of a fold: at every instant of the query, one row for each group that has changed.
 """
 
 import os
@@ -59,7 +59,7 @@ from joinfold.physical.stage import (
 )
 from joinfold.physical.timing import Timing
 
-Addressed = tuple[int, int, bytes]  # stage, bucket label, blob
+Addressed = tuple[int, int, bytes]  # stage, shuffle key, blob
 ShuffleKeys = tuple[int, ...]
 NO_ROWS = pa.RecordBatch.from_pydict({CELL: pa.array([], pa.int64())})
 
@@ -72,47 +72,49 @@ def pack(
     by_row: bool = False,
     number: int = 0,
 ) -> Iterator[Addressed]:
-    """The blobs of a batch of a stream's rows; ``number`` is that of the batch in its task."""
-    own, spec = pipeline.stage_of(stream), pipeline.input_of(stream)
-    stage, rows = pipeline.stages[own], timed_rows(pipeline.timing, spec, batch)
+    """The blobs of a batch of a stream's rows, which is batch ``number`` of its task; ``by_row`` keeps rows single."""
+    reading, spec = pipeline.stage_of(stream), pipeline.input_of(stream)
+    stage, rows = pipeline.stages[reading], timed_rows(pipeline.timing, spec, batch)
     if isinstance(stage, FoldAtArrivals):
-        yield from _arrivals(stage, own, spec, stream, shuffle_keys, rows, number)
+        yield from _arrivals(stage, reading, spec, stream, shuffle_keys, rows, number)
         return
     entries, header = pack_rows(pipeline.timing, stage, spec, stream, rows, by_row, number)
     facts = header.facts()
-    alone = encode(NO_ROWS, edge_facts(HeaderFrom(stream)) | facts) if len(pipeline.stages) > 1 else b""
+    header_blob = encode(NO_ROWS, edge_facts(HeaderFrom(stream)) | facts) if len(pipeline.stages) > 1 else b""
     for other, reader in enumerate(pipeline.stages):
-        if other == own:
+        if other == reading:
             facts_of_entries = edge_facts(EntriesFrom(stream)) | facts
             ordinal = inputs_of(stage).index(spec)
-            yield from ((own, *blob) for blob in _by_bucket(stage, ordinal, shuffle_keys, entries, facts_of_entries))
+            yield from (
+                (reading, *blob) for blob in _by_bucket(stage, ordinal, shuffle_keys, entries, facts_of_entries)
+            )
             continue
         numbering = stream % len(shuffle_keys) if isinstance(reader, NumberRows) and stream in reader.streams else None
         for bucket, shuffle_key in enumerate(shuffle_keys):
-            if bucket == numbering:  # one bucket numbers a stream
+            if bucket == numbering:  # one bucket numbers all rows of a stream
                 order = pa.RecordBatch.from_pydict(_order_columns(spec, rows))
                 yield other, shuffle_key, encode(order, edge_facts(OrderFrom(stream)) | facts)
             else:
-                yield other, shuffle_key, alone
+                yield other, shuffle_key, header_blob
 
 
 def pack_rows(
     timing: Timing, stage: StatefulStage, spec: InputSpec, stream: int, rows: TimedRows, by_row: bool, number: int
 ) -> tuple[pa.RecordBatch, Header]:
-    """The entries and the header of a stream's batch; rows that are to be numbered stay single."""
+    """The entries and the header of a stream's batch. Rows that will be numbered stay single."""
     is_counted, is_keyed = stream in timing.counting, isinstance(stage, LastRowsPerKey)
-    in_window = rows.accepted | timing.any_instant  # ON TRIGGER rows before a mark can be late too
+    in_window = rows.accepted | timing.any_instant  # ON TRIGGER, rows before a landmark begins can be late too
     keyless_cells, keyless_counts = np.unique(rows.cells[rows.uncounted & in_window], return_counts=True)
     occupied = distinct_values(rows.cells[rows.accepted & (not timing.any_instant and not is_counted)])
-    chosen = rows.accepted if is_keyed else rows.chosen  # what is not in the view drives rows out of it
+    chosen = rows.accepted if is_keyed else rows.chosen  # rows that are not in the view still push older rows out of it
     everything = bool(chosen.all())
     batch = rows.batch if everything else rows.batch.filter(pa.array(chosen))
     cells = rows.cells if everything else rows.cells[chosen]
     entries = aggregate(spec, spec.identity, batch, cells, single=by_row or is_counted or is_keyed)
-    seen = entries
+    sampled = entries
     if is_keyed:
         counts = rows.chosen[chosen].astype(np.int64)
-        seen = entries.filter(pa.array(counts > 0))
+        sampled = entries.filter(pa.array(counts > 0))
         entries = entries.set_column(entries.schema.get_field_index(COUNT), COUNT, pa.array(counts))
         entries = entries.append_column(ROW, pa.array(_row_names(rows)[chosen]))
     for name in spec.order if is_counted or is_keyed else ():
@@ -125,7 +127,7 @@ def pack_rows(
         keyless_counts,
         rows.timeless,
         rows.matches is None,
-        sample_statistics(spec, number, rows.rows, rows.ts, seen),
+        sample_statistics(spec, number, rows.rows, rows.ts, sampled),
     )
     return entries, header
 
@@ -133,7 +135,7 @@ def pack_rows(
 def pass_on(
     pipeline: Pipeline, number: int, bucket: int, shuffle_keys: ShuffleKeys, emitted: Emitted
 ) -> Iterator[Addressed]:
-    """What a bucket has emitted for later stages: boundaries go to all that read entries, a view to its reader."""
+    """The blobs that a bucket sends to later stages: row boundaries to all that need them, a view to its reader."""
     for stream, rows in emitted.boundaries.items():
         blob = encode(rows, edge_facts(BoundariesFrom(stream)))
         later = range(number + 1, len(pipeline.stages))
@@ -151,10 +153,10 @@ def pass_on(
 
 
 def view_rows(spec: InputSpec, bucket: int, totals: pa.RecordBatch) -> pa.RecordBatch:
-    """Totals as entries of a view, under the names that the input has for them."""
+    """The totals of a fold as rows of a view, with the column names of the input that reads it."""
     names = {integer_column(number): name for number, name in enumerate(spec.integer_names)}
-    for number, own in enumerate(spec.real_names):
-        names |= dict(zip(real_columns(number), own, strict=True))
+    for number, high_low in enumerate(spec.real_names):
+        names |= dict(zip(real_columns(number), high_low, strict=True))
     names |= {extreme_column(number): name for number, name in enumerate(spec.extreme_names)}
     columns = {names.get(name, name): column for name, column in zip(totals.schema.names, totals.columns, strict=True)}
     columns[CELL] = columns.pop(INSTANT)
@@ -163,7 +165,7 @@ def view_rows(spec: InputSpec, bucket: int, totals: pa.RecordBatch) -> pa.Record
 
 
 def bucket_of(stage: StatefulStage, ordinal: int, entries: pa.RecordBatch, buckets: int) -> Integers:
-    """The number of the bucket of each entry, by a hash of its key, or of all that tells it apart if it has none."""
+    """The bucket of each entry: by a hash of its key, or of all columns that identify it where it has no key."""
     names = _bucket_columns(stage, ordinal)
     if not names or not entries.num_rows:
         return np.zeros(entries.num_rows, np.int64)
@@ -176,19 +178,20 @@ def _bucket_columns(stage: StatefulStage, ordinal: int) -> tuple[str, ...]:
         return stage.by
     assert not isinstance(stage, NumberRows), "one bucket numbers a stream"
     spec, classes = stage.body.inputs[ordinal], stage.body.bucket_classes
-    names = tuple(name for name, own in zip(spec.keys, spec.classes, strict=True) if own in classes)
+    names = tuple(name for name, key_class in zip(spec.keys, spec.classes, strict=True) if key_class in classes)
     if names or not is_distributed(stage):
         return names
-    return spec.identity if isinstance(spec.source, ViewOf) else (CELL, *spec.identity)  # a view's rows stay together
+    # the rows that a view has of one group go to one bucket, whatever their instants
+    return spec.identity if isinstance(spec.source, ViewOf) else (CELL, *spec.identity)
 
 
 def _by_bucket(
     stage: StatefulStage, ordinal: int, shuffle_keys: ShuffleKeys, entries: pa.RecordBatch, facts: dict[str, Any]
 ) -> Iterator[tuple[int, bytes]]:
-    """Entries of a stream or a view as a blob for every bucket label; what is replicated goes to each."""
+    """Shuffle key and blob for every bucket. Entries of a replicated input go to every bucket, others to one."""
     others = facts | NOTHING_KEYLESS
     if is_replicated(stage, ordinal):
-        blobs = [encode(entries, told) for told in (facts, others)[: len(shuffle_keys)]]
+        blobs = [encode(entries, facts_of_blob) for facts_of_blob in (facts, others)[: len(shuffle_keys)]]
         yield from ((shuffle_key, blobs[min(number, 1)]) for number, shuffle_key in enumerate(shuffle_keys))
         return
     bucket = bucket_of(stage, ordinal, entries, len(shuffle_keys))
@@ -198,14 +201,14 @@ def _by_bucket(
 
 def _arrivals(
     stage: FoldAtArrivals,
-    own: int,
+    stage_number: int,
     spec: InputSpec,
     stream: int,
     shuffle_keys: ShuffleKeys,
     rows: TimedRows,
     number: int,
 ) -> Iterator[Addressed]:
-    """To every bucket its rows as entries, and the arrivals of all rows."""
+    """For every bucket its own rows as entries, and the arrivals of all rows."""
     chosen, first = np.flatnonzero(rows.chosen), rows.is_first
     token = int.from_bytes(os.urandom(7), "little")
     batch = rows.batch.take(pa.array(chosen))
@@ -224,24 +227,24 @@ def _arrivals(
     arrivals = encode(pa.RecordBatch.from_pydict(columns), edge_facts(ArrivalsFrom(stream)) | header.facts())
     ordinal, facts = stage.body.inputs.index(spec), edge_facts(EntriesFrom(stream))
     for shuffle_key, blob in _by_bucket(stage, ordinal, shuffle_keys, entries, facts):
-        yield own, shuffle_key, blob
-        yield own, shuffle_key, arrivals
+        yield stage_number, shuffle_key, blob
+        yield stage_number, shuffle_key, arrivals
 
 
 def _order_columns(spec: InputSpec, rows: TimedRows) -> dict[str, pa.Array]:
-    """What orders the rows of a stream: their times, and the values that decide among rows of one time."""
+    """The columns that order the rows of a stream: the time, and the values that order rows of one time."""
     first = pa.array(rows.is_first)
     columns = {name: rows.batch.column(name).filter(first) for name in spec.order}
     return {CELL: pa.array(rows.ts).filter(first), **columns}
 
 
 def _row_names(rows: TimedRows) -> Integers:
-    """A number for each row of the stream that no other row has, the same for all its matches."""
+    """A unique number for each row of the stream; all matches of a row have the same one."""
     return int.from_bytes(os.urandom(5), "little", signed=True) * 2**24 + np.cumsum(rows.is_first)
 
 
 def _with_keys(spec: InputSpec, rows: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows of a view that can be joined: NULL equals nothing, also not the NULL of another view."""
+    """The rows of a view without those that have a NULL key: NULL equals nothing, not even the NULL of another view."""
     for name in spec.keys:
         there = present(rows.column(name))
         rows = rows if there is None else rows.filter(pa.array(there))

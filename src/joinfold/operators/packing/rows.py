@@ -1,8 +1,8 @@
-"""The rows of a batch that have a time, put into cells, and which of them count for what.
+"""The rows of a batch that have a time, with their cells, and what each row counts for.
 
-A stream that is joined with relations comes with a row for each match. Rows of the stream are counted where they are
-``first``, and only rows that are ``matches`` make entries. Entries then do not tell how many rows came, so the header
-counts all of them:
+Where a stream is joined with relations, a frame has one row for each match. FIRST marks one frame row for each row of
+the stream; MATCHES is false where a row of the stream has no match. Only matches make entries. Then entries do not tell
+how many rows the stream had, so the header counts them:
 
     row of the stream     first   matches
     •  two matches        T       T            one row, two entries
@@ -28,7 +28,12 @@ from joinfold.physical.timing import Timing
 
 @dataclass(slots=True)
 class TimedRows:
-    """``rows`` counts those of the stream, also without a time; ``first`` and ``matches`` are None where all are."""
+    """The rows of a batch that have a time, with flags for each.
+
+    ``rows`` counts the rows of the stream, also those without a time. ``kept``: the row passes the filters.
+    ``accepted``: some window may hold it. ``keyed``: no key is NULL. ``timeless`` counts the rows of the stream that
+    pass the filters and have no time. ``first`` and ``matches`` are None where they would be true for all rows.
+    """
 
     rows: int
     batch: pa.RecordBatch
@@ -43,23 +48,23 @@ class TimedRows:
 
     @property
     def chosen(self) -> Flags:
-        """The rows that make entries: filtered, matched, not before a mark, and with a key."""
+        """The rows that make entries: they pass the filters, have a match and a key, and some window may hold them."""
         passing = self.kept if self.matches is None else self.kept & self.matches
         return passing & self.accepted & self.keyed
 
     @property
     def uncounted(self) -> Flags:
-        """The rows of the stream that pass the filters and that entries do not count."""
+        """The rows of the stream that pass the filters and that no entry counts."""
         return self.kept & ~(self.accepted & self.keyed) if self.first is None else self.kept & self.first
 
     @property
     def is_first(self) -> Flags:
-        """True once for every row of the stream."""
+        """True for one frame row of every row of the stream."""
         return np.ones(len(self.ts), np.bool_) if self.first is None else self.first
 
     @property
     def largest_us(self) -> int | None:
-        """The largest event time."""
+        """The largest event time; None without rows."""
         return int(self.ts.max()) if len(self.ts) else None
 
 
@@ -82,8 +87,8 @@ def timed_rows(timing: Timing, spec: InputSpec, batch: pa.RecordBatch) -> TimedR
         batch, ts, kept = batch.filter(pa.array(timed)), ts[timed], kept[timed]
     keyed = np.ones(len(ts), np.bool_)
     for name in spec.keys:
-        there = present(batch.column(name))
-        keyed = keyed if there is None else keyed & there
+        valid = present(batch.column(name))
+        keyed = keyed if valid is None else keyed & valid
     cells, accepted = calendar.cell_of(ts), calendar.accepts(ts)
     if not timing.any_instant and stream not in timing.counting:  # skips rows that no instant will hold
         distinct = distinct_values(cells)
@@ -94,7 +99,7 @@ def timed_rows(timing: Timing, spec: InputSpec, batch: pa.RecordBatch) -> TimedR
 
 
 def distinct_values(values: Integers) -> Integers:
-    """The distinct values in order; by counting where they lie close together, as cells do."""
+    """The distinct values, ascending. It counts instead of sorting where they lie close together, as cells do."""
     if not len(values):
         return values
     first, last = int(values.min()), int(values.max())

@@ -1,4 +1,4 @@
-"""PACK: rows to entries, the moment they leave Spark's batch.
+"""Rows become entries, as soon as PACK gets them from Spark.
 
 Rows of one cell, key and group become one entry with their sums and extremes.
 """
@@ -43,7 +43,7 @@ LIMB = np.int64(2**LIMB_BITS - 1)
 def aggregate(
     sums: Sums, named: tuple[str, ...], batch: pa.RecordBatch, cells: Integers, single: bool = False
 ) -> pa.RecordBatch:
-    """One entry for each cell and value of the named columns; ``single``: for each row."""
+    """One entry for each cell and value of the ``named`` columns; ``single``: one entry for each row."""
     if single:
         entry_of_row = first_row = np.arange(len(cells))
     else:
@@ -65,7 +65,7 @@ def aggregate(
 
 
 class _Grouping:
-    """The rows of a batch with the entry each belongs to."""
+    """The rows of a batch, and the entry that each belongs to."""
 
     def __init__(self, sums: Sums, batch: pa.RecordBatch, entry_of_row: Integers, entries: int) -> None:
         self.batch = batch
@@ -75,7 +75,7 @@ class _Grouping:
         self.cache: dict[tuple[str, str], Any] = {}
 
     def integer(self, column: IntegerSum) -> Integers:
-        """The sum of a limb, or the number of rows, of special values, or of values that have a bit."""
+        """For each entry: the sum of a limb, or the number of rows, of special values, or of values with a bit set."""
         mask = self._mask(column.monomial)
         match column.part:
             case Special(kind=kind):
@@ -92,7 +92,7 @@ class _Grouping:
                 assert_never(column.part)
 
     def real(self, monomial: Monomial) -> double_double.DoubleDoubles:
-        """The sum of a monomial of numbers, each product exact to twice the precision."""
+        """For each entry: the sum of a monomial as a double-double; products are computed as double-doubles too."""
         mask = self._mask(monomial)
         product = (mask.astype(np.float64), np.zeros(len(mask)))
         for name, power in monomial.powers:
@@ -111,28 +111,28 @@ class _Grouping:
         return extreme_of(values, mask, column.largest, self.entry_of_row, self.entries)
 
     def _mask(self, monomial: Monomial) -> Flags:
-        """The rows in which every factor that the monomial names is there."""
+        """The rows in which no number of the monomial is NULL and all its conditions are true."""
         mask = np.ones(self.batch.num_rows, np.bool_)
         for name, _ in monomial.powers:
             column = self.batch.column(name)
             if self.factors[name].kind == "condition":
                 mask = mask & flags_of(column)
             else:
-                there = present(column)
-                mask = mask if there is None else mask & there
+                valid = present(column)
+                mask = mask if valid is None else mask & valid
         return mask
 
     def _numbers(self, monomial: Monomial) -> list[Factor]:
         return [factor for name, _ in monomial.powers if (factor := self.factors[name]).kind != "condition"]
 
     def _bit(self, monomial: Monomial, number: int) -> Flags:
-        """Where the integer of the monomial has a bit set."""
+        """The rows in which a bit of the monomial's integer is set."""
         (factor,) = self._numbers(monomial)
         value = self._cached("integers", factor, lambda: integers(self.batch.column(factor.name)))
         return (value >> number) & 1 == 1  # type: ignore[no-any-return]
 
     def _special(self, monomial: Monomial, kind: SpecialKind) -> Flags:
-        """Where a number of the monomial is of a kind."""
+        """The rows in which some number of the monomial is of this kind."""
         flags = np.zeros(self.batch.num_rows, np.bool_)
         for factor in self._numbers(monomial):
             value = self._raw(factor)
@@ -169,15 +169,15 @@ class _Grouping:
 
 
 def limbs_of(column: pa.Array, limbs: int) -> list[Integers]:
-    """Exact numbers as limbs of 32 bits balanced about zero, lowest first, the last with what is left; NULL as 0."""
+    """Exact numbers as 32-bit limbs balanced about zero, lowest first; the last limb has the rest. NULL counts as 0."""
     if pa.types.is_decimal(column.type):
         words = np.frombuffer(column.fill_null(0).buffers()[1], np.int64).reshape(-1, 2)
         words = words[column.offset : column.offset + len(column)]
         low, high = words[:, 0].copy(), words[:, 1].copy()
     else:
-        found = integers(column)
-        assert found is not None
-        low, high = found, found >> 63
+        whole = integers(column)
+        assert whole is not None
+        low, high = whole, whole >> 63
     parts = []
     for _ in range(limbs - 1):
         part = ((low + HALF_LIMB) & LIMB) - HALF_LIMB

@@ -1,8 +1,8 @@
-"""What PACK sees of a batch on the way: how many rows, in what order, with how many different keys.
+"""Sample statistics: how many rows PACK sees, in what order, and with how many different keys.
 
-It must cost next to nothing. So of the batches of a task the first is looked at, and every fourth after it. The order
-is looked at in the first rows only, and keys, groups and all that tells entries apart in the first entries; entries are
-fewer than rows. Texts are dear to hash: of these it takes fewer.
+They must cost next to nothing. So PACK samples the first batch of a task and then every fourth. It looks at the order
+of the first rows of a batch only, and sketches keys, groups and identities of the first entries; there are fewer
+entries than rows. Texts are expensive to hash, so it sketches fewer entries that have texts.
 """
 
 from base64 import b64decode, b64encode
@@ -21,21 +21,23 @@ from joinfold.operators.values import stable_codes
 from joinfold.physical.column_names import COUNT
 from joinfold.physical.payload import InputSpec
 
-LOOKED_EVERY = 4  # batches of a task
+LOOKED_EVERY = 4  # every so many batches of a task are sampled
 TIMED = 1_024  # rows of a batch whose order is looked at
 LOOKED = 4_096  # entries of a batch that are sketched
 LOOKED_TEXTS = 512
-SETS = 3  # keys, groups, and all that tells entries apart
+SETS = 3  # keys, groups, and all columns that identify an entry
 
 Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class SampleStatistics:
-    """What was seen of some rows of a stream: ``read`` of them, or ``rows`` with a time and after relations are joined.
+    """Sample statistics of some rows of a stream: ``read`` rows of the stream, and ``rows`` rows of the frame.
 
-    Of ``timed`` rows that were looked at, ``disordered`` came after one of a later time. Of all ``entries``, ``looked``
-    were sketched. Their rows make ``compared`` pairs, of which ``alike`` have keys in one bin.
+    ``rows`` have a time, and are counted after relations are joined; ``passing`` of them pass the filters. Of the first
+    ``timed`` rows, ``disordered`` came after a row of a later time. Of all ``entries``, the first ``looked`` were
+    sketched. Their rows make ``compared`` ordered pairs of rows, of which ``alike`` have keys in one bin. ``sketches``
+    uint8[3, registers] are of keys, of groups and of identities.
     """
 
     read: int
@@ -50,7 +52,7 @@ class SampleStatistics:
     sketches: NDArray[np.uint8]
 
     def text(self) -> str:
-        """The glimpse as it travels in a header, to every bucket: as short as can be."""
+        """The statistics as text. Every bucket gets it in a header, so it is as short as possible."""
         return b64encode(_LAYOUT.pack(*_numbers_of(self)) + self.sketches.tobytes()).decode("ascii")
 
     @staticmethod
@@ -62,7 +64,7 @@ class SampleStatistics:
         return SampleStatistics(**numbers, sketches=sketches)
 
     def together(self, other: "SampleStatistics") -> "SampleStatistics":
-        """What was seen of the rows of both."""
+        """The statistics of the rows of both."""
         added = {name: getattr(self, name) + getattr(other, name) for name in _NUMBERS}
         return SampleStatistics(**added, sketches=np.maximum(self.sketches, other.sketches))
 
@@ -75,9 +77,9 @@ _numbers_of = attrgetter(*_NUMBERS)
 def sample_statistics(
     spec: InputSpec, number: int, read: int, ts: Integers, entries: pa.RecordBatch
 ) -> SampleStatistics | None:
-    """What is seen of the batch of a task with this number: rows with these times, and entries of those that pass.
+    """The sample statistics of batch ``number`` of a task; None if it is not sampled, or no row has a time.
 
-    None where there is no row with a time, and of batches that are not looked at.
+    ``read`` rows of the stream came. ``ts`` has the times of the rows, ``entries`` are of those that pass the filters.
     """
     if number % LOOKED_EVERY or not len(ts):
         return None
@@ -86,8 +88,8 @@ def sample_statistics(
     is_cheap = all(pa.types.is_primitive(column.type) for column in columns)
     looked = min(entries.num_rows, LOOKED if is_cheap else LOOKED_TEXTS)
     codes = np.empty((len(columns), looked), np.int64)
-    for place, column in enumerate(columns):
-        codes[place] = stable_codes(column if looked == len(column) else column[:looked])
+    for at, column in enumerate(columns):
+        codes[at] = stable_codes(column if looked == len(column) else column[:looked])
     counts = entries.column(COUNT).to_numpy()
     sketches, bins = sketched(codes, _factors(spec.keys, spec.groups, names), counts[:looked])
     rows = int(bins.sum())
@@ -107,5 +109,5 @@ def sample_statistics(
 
 @lru_cache
 def _factors(keys: tuple[str, ...], groups: tuple[str, ...], identity: tuple[str, ...]) -> Hashes:
-    sets = [[name in own for name in identity] for own in (keys, groups, identity)]
+    sets = [[name in columns for name in identity] for columns in (keys, groups, identity)]
     return factors_of(np.array(sets, np.bool_).reshape(SETS, len(identity)))

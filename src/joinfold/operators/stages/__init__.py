@@ -1,1 +1,1 @@
-"""The stages behind PACK, one bucket at a time, and what makes answers of what they emit."""
+"""The stages behind PACK, one bucket at a time, and MERGE, which turns what they emit into answers."""

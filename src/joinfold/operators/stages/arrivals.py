@@ -1,11 +1,17 @@
 """FOLD for EMIT ON ARRIVAL: one answer for every row, in the order of rows.
 
 Every bucket gets the *arrivals* of all rows: time, input, and the values that order rows of one time. So all buckets go
-through the same sequence of rows; each lets its own rows enter, lets rows leave that have become too old, and notes its
-groups at every row. Entries are single rows here, found by their number in the batch that brought them. A row has as
-many of them as it has matches in relations, all in one bucket or in several.
+through the same sequence. At each arrival a bucket lets rows leave that have become too old, lets the row enter if it
+is its own, and emits its groups:
 
-Since all buckets go through all rows, each can count them: a row leaves ``[ROWS n]`` with the n-th arrival after it.
+    arrivals, in order     a1    b1    a2    b2
+    entries of bucket 0    a1    b1                    emits its groups four times ──┐
+    entries of bucket 1                a2    b2        emits its groups four times ──┴─▶ MERGE: four answers
+
+Entries are single rows here, identified by their batch and their number in it. A row that has several matches in
+relations has an entry for each of them, in one bucket or in several.
+
+Since every bucket sees all arrivals, each can count rows: a row leaves ``[ROWS n]`` with the n-th arrival after it.
 """
 
 from collections import deque
@@ -35,19 +41,24 @@ from joinfold.physical.timing import Timing
 from joinfold.window import Continuous, Rows
 
 Arrival = tuple[int, int, int, int]  # time, stream, batch, row
-RowName = tuple[int, int]  # the batch that brought a row, and which one it is
+RowName = tuple[int, int]  # the batch that brought a row, and the number of the row in it
 
 
 class ArrivalFold(LiveBucket):
-    """One bucket of a query that answers at every row; its inputs are the streams in their order."""
+    """One bucket of a query that answers at every row. Its inputs are the streams, in their order.
+
+    ``waiting`` has the arrivals that are not final, by stream. ``rows`` has the bucket's own rows that have not
+    entered. ``inside`` has those in their windows, each with its *mark*: its time, or its number where the window
+    counts rows.
+    """
 
     def __init__(self, stage: FoldAtArrivals, timing: Timing, number: int, choice: FoldChoice) -> None:
         super().__init__(stage, timing, number, choice)
         self.changes = stage.changes
         self.waiting: list[list[pa.RecordBatch]] = [[] for _ in timing.windows]
         self.rows: dict[RowName, tuple[int, Entries]] = {}
-        self.inside: list[deque[tuple[int, Entries]]] = [deque() for _ in timing.windows]  # by time, or by number
-        self.last: dict[int, deque[int]] = {  # the times of the last arrivals of streams whose rows are counted
+        self.inside: list[deque[tuple[int, Entries]]] = [deque() for _ in timing.windows]  # oldest first
+        self.last: dict[int, deque[int]] = {  # of ROWS windows, the times of the last n arrivals of their streams
             stream: deque(maxlen=window.size)
             for stream, window in enumerate(timing.windows)
             if isinstance(window, Rows)
@@ -55,11 +66,11 @@ class ArrivalFold(LiveBucket):
 
     @property
     def cells_held(self) -> int:
-        """Rows are not in cells."""
+        """0: rows are not in cells."""
         return 0
 
     def absorb(self, blobs: Iterable[bytes]) -> Accepted:
-        """Takes in a micro-batch: the bucket's own rows, and the arrivals of all."""
+        """Takes a micro-batch: the bucket's own rows, and the arrivals of all rows. Returns what is not late."""
         watermark, accepted, headers = self.watermark, Accepted(), []
         self.rows_read = [0] * self.timing.streams
         for batch, facts in [decode(blob) for blob in blobs]:
@@ -85,7 +96,7 @@ class ArrivalFold(LiveBucket):
         return accepted
 
     def add(self, stored: Stored, batch: pa.RecordBatch) -> None:
-        """Keeps rows by their number, and arrivals until they are answered."""
+        """Keeps rows under their names, and arrivals until they are answered."""
         match stored:
             case ArrivalsOf(stream=name):
                 self.waiting[self.timing.names.index(name)].append(batch)
@@ -93,19 +104,19 @@ class ArrivalFold(LiveBucket):
                 ordinal = self.ordinal_of(name)
                 entries = self.read(ordinal, batch)
                 self.live.windows.expect(ordinal, entries)
-                found: dict[RowName, list[int]] = {}
+                entries_of: dict[RowName, list[int]] = {}
                 for at, row in enumerate(_names(batch)):
-                    found.setdefault(row, []).append(at)
-                for row, numbers in found.items():
-                    self.rows[row] = (ordinal, entries.take(np.array(numbers)))
+                    entries_of.setdefault(row, []).append(at)
+                for row, indices in entries_of.items():
+                    self.rows[row] = (ordinal, entries.take(np.array(indices)))
             case _:
                 raise AssertionError(f"a fold at arrivals stores no {stored}")
 
     def rebuild(self, keep_labels: bool = False) -> None:
-        """Makes what is live from the rows that wait and those that are inside."""
+        """Makes new live windows from the rows that wait and those that are inside."""
         old = self.put_aside(keep_labels)
         for ordinal in range(self.timing.streams):
-            names = [name for name, (own, _) in self.rows.items() if own == ordinal]
+            names = [name for name, (input_of_row, _) in self.rows.items() if input_of_row == ordinal]
             waiting = self.live.vocabulary.adopt(old.vocabulary, ordinal, [self.rows[name][1] for name in names])
             self.rows |= {name: (ordinal, row) for name, row in zip(names, waiting, strict=True)}
             rows = self.live.vocabulary.adopt(old.vocabulary, ordinal, [row for _, row in self.inside[ordinal]])
@@ -116,16 +127,16 @@ class ArrivalFold(LiveBucket):
         self.live.remember_given()
 
     def resume(self, position: Position) -> None:
-        """Rows that were inside before are inside again, in order of time; arrivals that were answered are gone."""
+        """Lets the rows that were inside enter again, in the order of time, and drops arrivals that were answered."""
         super().resume(position)
         answered = position.answered
         numbers = self._numbers_before(answered)
         for ordinal, waiting in enumerate(self.waiting if answered is not None else []):
             self.waiting[ordinal] = [batch.filter(pc.greater_equal(batch.column(CELL), answered)) for batch in waiting]
-        expected = {name for waiting in self.waiting for batch in waiting for name in _names(batch)}
+        unanswered = {name for waiting in self.waiting for batch in waiting for name in _names(batch)}
         applied = position.applied
         stored = []
-        for name in [name for name in self.rows if name not in expected]:
+        for name in [name for name in self.rows if name not in unanswered]:
             ordinal, row = self.rows.pop(name)
             stored.append((numbers.get(name, 0) if ordinal in self.last else int(row.cells[0]), ordinal, row))
         for mark, ordinal, row in sorted(stored, key=lambda item: item[0]):
@@ -135,7 +146,7 @@ class ArrivalFold(LiveBucket):
         self._let_all_in()
 
     def _numbers_before(self, answered: int | None) -> dict[RowName, int]:
-        """The numbers of rows that were answered, as far as they may be inside; their times are remembered."""
+        """For ROWS windows, the numbers of stored rows that were answered; also fills ``last`` with their times."""
         numbers: dict[RowName, int] = {}
         for ordinal, last in self.last.items():
             if answered is not None and self.waiting[ordinal]:
@@ -148,7 +159,7 @@ class ArrivalFold(LiveBucket):
         return numbers
 
     def answer(self, to_the_end: bool = False) -> Emitted:
-        """Goes through all rows that are final, and notes the groups at each."""
+        """Goes through all rows that are final, and emits the groups at each."""
         position = self.position
         until = END if to_the_end else self.watermark
         if until is None:
@@ -168,8 +179,8 @@ class ArrivalFold(LiveBucket):
             if (batch, row) in self.rows:
                 mark = position.streams[ordinal].numbered if ordinal in self.last else ts
                 self._let_in(ordinal, mark, self.rows.pop((batch, row))[1], ts)
-            among = when[-1][1] + 1 if when and when[-1][0] == ts else 1
-            when.append((ts, among))
+            nth = when[-1][1] + 1 if when and when[-1][0] == ts else 1
+            when.append((ts, nth))
             self.emit(number, ts)
         position.answered = until
         emitted = self.live.emitted()
@@ -179,7 +190,7 @@ class ArrivalFold(LiveBucket):
         return Emitted(emitted, list(range(len(when))), before, placed)
 
     def is_done(self, stored: Stored, last_cell: int) -> bool:
-        """Whether stored rows up to this time are of no more use."""
+        """Whether stored rows up to this time are no longer needed."""
         assert isinstance(stored, ArrivalsOf | EntriesOf)
         name = stored.stream if isinstance(stored, ArrivalsOf) else stored.input
         stream, answered, applied = self.timing.names.index(name), self.position.answered, self.position.applied
@@ -191,11 +202,11 @@ class ArrivalFold(LiveBucket):
         return applied is not None and last_cell < applied and self._is_gone(stream, last_cell, applied)
 
     def compacted(self, stored: Stored, rows: pa.RecordBatch, are_all: bool) -> pa.RecordBatch:
-        """Every row is there by itself."""
+        """The rows themselves: every row stays single."""
         return rows
 
     def _due(self, until: int) -> list[Arrival]:
-        """The arrivals before the watermark, in order: time, input, then values, NULL first and NaN last."""
+        """The final arrivals in order: by time, then input, then values, NULL first and NaN last."""
         found: list[Arrival] = []
         for ordinal in range(self.timing.streams):
             if not self.waiting[ordinal]:
@@ -207,7 +218,8 @@ class ArrivalFold(LiveBucket):
             final = final.take(pa.array(in_order(final, self.inputs[ordinal].order)))
             columns = [final.column(name).to_pylist() for name in (CELL, BATCH, ROW)]
             found += [(ts, ordinal, batch, row) for ts, batch, row in zip(*columns, strict=True)]
-        order = sorted(range(len(found)), key=lambda at: found[at][:2])  # stable: values are in order already
+        # stable: rows of one time and stream are in the order of their values already
+        order = sorted(range(len(found)), key=lambda at: found[at][:2])
         return [found[at] for at in order]
 
     def _let_in(self, ordinal: int, mark: int, row: Entries, ts: int) -> None:
@@ -218,7 +230,7 @@ class ArrivalFold(LiveBucket):
             self.rebuild(keep_labels=True)
 
     def _let_all_in(self) -> None:
-        """All that are inside enter windows that are empty."""
+        """Lets all rows that are inside enter the windows, which are empty."""
         try:
             for ordinal, inside in enumerate(self.inside):
                 if inside:
@@ -243,12 +255,12 @@ class ArrivalFold(LiveBucket):
                 self.live.windows.leave(ordinal, gone[0] if len(gone) == 1 else joined(gone), ts)
 
     def _leave(self, ordinal: int, ts: int) -> int:
-        """The first time of an arrival that no longer sees a row."""
+        """The time of the first arrival that does not see a row of time ``ts``."""
         window = self.timing.windows[ordinal]
         return ts + window.size_us + 1 if isinstance(window, Continuous) else END
 
     def _is_gone(self, ordinal: int, mark: int, now: int) -> bool:
-        """Whether a row of this time, or of this number, is no longer seen."""
+        """Whether a row with this mark has left its window by ``now``."""
         if ordinal in self.last:
             return mark <= self.position.streams[ordinal].numbered - (self.last[ordinal].maxlen or 0)
         return self._leave(ordinal, mark) <= now

@@ -1,6 +1,6 @@
-"""What all stages have in common: a bucket takes in blobs, keeps time, and counts what is late.
+"""What all stages have in common: a bucket takes blobs, keeps time, answers, and counts late rows.
 
-Every bucket gets the headers of all rows, so all of them know the same watermark. Bucket 0 also reports what belongs to
+Every bucket gets the headers of all rows, so all buckets know the same watermark. Bucket 0 also reports what belongs to
 no bucket: the empty group of a query without groups, and late rows without a key.
 """
 
@@ -42,10 +42,18 @@ Accepted = list[tuple[Stored, pa.RecordBatch]]
 
 
 class Bucket(ABC):
-    """Absorbs blobs, then answers up to the watermark."""
+    """One bucket of a stage. For every micro-batch it gets three calls, in this order:
+
+        absorb(blobs)    takes new rows; returns what has to be stored of them
+        answer()         moves to the watermark; returns what is emitted
+        take_made()      returns what else has to be stored since `answer`
+
+    `is_done` and `compacted` then tell the state store what it may delete and merge. A bucket that is opened from its
+    state gets `add` for every stored chunk, and then `resume`.
+    """
 
     counts_late: ClassVar[bool] = True
-    sees_cells: ClassVar[bool] = True  # instants are found by the stages that answer; elsewhere cells would pile up
+    sees_cells: ClassVar[bool] = True  # false in stages that find no instants: cells would only pile up there
 
     def __init__(self, stage: StatefulStage, timing: Timing, number: int, choice: FoldChoice = NO_CHOICE) -> None:
         self.stage = stage
@@ -57,17 +65,17 @@ class Bucket(ABC):
         orders = {spec.source.stream: spec.order for spec in self.inputs if isinstance(spec.source, StreamRows)}
         self.calendars = calendars_of(timing, self.position, orders)
         self.rows_read = [0] * timing.streams  # of the last micro-batch, in all buckets together
-        self.touched_before = 0  # by structures that were rebuilt since
+        self.touched_before = 0  # by the structures of earlier windows, before a rebuild
         self.observed = Observed(timing.windows)
 
     @property
     def is_first(self) -> bool:
-        """Whether this bucket reports what belongs to no bucket."""
+        """Whether this is bucket 0, which also reports what belongs to no bucket."""
         return self.number == 0
 
     @property
     def watermark(self) -> int | None:
-        """Up to where time has moved; None until every stream has had a row."""
+        """The query's watermark; None until every stream has had a row."""
         return self.position.watermark(self.timing.delays_us)
 
     @property
@@ -93,16 +101,17 @@ class Bucket(ABC):
     # --- taking in --------------------------------------------------------------------------------------------------
 
     def absorb(self, blobs: Iterable[bytes]) -> Accepted:
-        """Takes in a micro-batch; gives back what was in time, which is the new durable state.
+        """Takes a micro-batch. Returns what is not late, which has to be stored.
 
-        It is in the order of its cells, usually in one batch of each kind.
+        What it returns is sorted by cell, mostly one batch per kind. Time moves on only after all blobs are read: the
+        watermark before this micro-batch decides what is late.
         """
         watermark, accepted, headers = self.watermark, Accepted(), []
         self.rows_read = [0] * self.timing.streams
         for batch, facts in [decode(blob) for blob in blobs]:
             edge = edge_of(facts)
             match edge:
-                case ViewRows(stage=number):  # its rows are of instants that are answered
+                case ViewRows(stage=number):  # final already, so never late
                     ordinal = input_from(self.stage, ViewOf(number))
                     assert ordinal is not None
                     accepted += [(EntriesOf(self.inputs[ordinal].name), batch)] if batch.num_rows else []
@@ -131,7 +140,7 @@ class Bucket(ABC):
         return ordered
 
     def stored_from(self, edge: EntriesFrom | OrderFrom) -> Stored:
-        """Under which name rows are stored that PACK sends."""
+        """The kind under which rows that PACK sends are stored."""
         if isinstance(edge, OrderFrom):
             return OrderOf(self.timing.names[edge.stream])
         ordinal = input_from(self.stage, StreamRows(edge.stream))
@@ -139,7 +148,7 @@ class Bucket(ABC):
         return EntriesOf(self.inputs[ordinal].name)
 
     def take_headers(self, headers: Iterable[tuple[int, Header]]) -> None:
-        """Time moves on by what all streams have brought."""
+        """Moves time on by the headers of a micro-batch."""
         seen = []
         for stream, header in headers:
             if header.largest_us is not None:
@@ -148,7 +157,7 @@ class Bucket(ABC):
         self.observed.see(seen)
 
     def in_time(self, stream: int, cells: Integers, watermark: int | None) -> Flags:
-        """Which cells are not late; asked once for each where they lie close together."""
+        """True for cells that are not late. Computes each cell once where cells lie close together."""
         if watermark is None or not len(cells):
             return np.ones(len(cells), np.bool_)
         calendar, first, last = self.calendars[stream], int(cells.min()), int(cells.max())
@@ -161,79 +170,80 @@ class Bucket(ABC):
     ) -> None:
         position, ordinal = self.position.streams[stream], input_from(self.stage, StreamRows(stream))
         assert ordinal is not None
-        counts_entries = self.is_first or not is_replicated(self.stage, ordinal)  # all have what is replicated
-        if counts_entries and header.counts_entries:  # else the header counts all rows
+        # every bucket has the entries of a replicated input, so only bucket 0 counts them
+        counts_entries = self.is_first or not is_replicated(self.stage, ordinal)
+        if counts_entries and header.counts_entries:  # otherwise the header counts all rows
             position.late += int(batch.column(COUNT).to_numpy()[late].sum())
-        if self.is_first:  # every bucket knows of these rows; one counts them
+        if self.is_first:  # every bucket knows of these rows, so only bucket 0 counts them
             keyless = ~self.in_time(stream, header.keyless_cells, watermark)
             position.late += header.timeless + int(header.keyless_counts[keyless].sum())
 
     def receive(self, stored: Stored, batch: pa.RecordBatch) -> None:
-        """Takes in what is new."""
+        """Takes new rows that are not late; `absorb` calls it."""
         self.add(stored, batch)
 
     # --- state ------------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def add(self, stored: Stored, batch: pa.RecordBatch) -> None:
-        """Takes in a part of the state."""
+        """Takes rows of a kind: stored ones when the bucket is opened, before `resume`, and new ones from `receive`."""
 
     def resume(self, position: Position) -> None:
-        """After the state of a position was added: brings everything to where it stood."""
+        """Brings the bucket to a position, after `add` was called for everything that is stored."""
         self.stand_at(position)
 
     def stand_at(self, position: Position) -> None:
-        """Takes a position, which all calendars share."""
+        """Sets the position, also in all calendars."""
         self.position = position
-        for calendar, own in zip(self.calendars, position.streams, strict=True):
-            calendar.position = own
+        for calendar, stream_position in zip(self.calendars, position.streams, strict=True):
+            calendar.position = stream_position
 
     def take_made(self) -> Accepted:
-        """What answering made that has to be stored: nothing, since most of it can be made again."""
+        """What has to be stored besides what `absorb` returned; called once after `answer`. Here, nothing."""
         return []
 
     @abstractmethod
     def is_done(self, stored: Stored, last_cell: int) -> bool:
-        """Whether what is stored up to this cell is of no more use."""
+        """Whether everything that is stored of this kind up to this cell can be deleted."""
 
     def alike_before(self, stored: Stored) -> int:
-        """Stored entries of cells before this one have entered for good: nothing depends on their cells any more."""
+        """Cells of stored entries before this one no longer matter, so their entries may be merged across cells."""
         return BEGINNING
 
     def compacted(self, stored: Stored, rows: pa.RecordBatch, are_all: bool) -> pa.RecordBatch:
-        """Stored rows, put into as few as say the same; ``are_all``: there are no others of their kind."""
+        """Stored rows as the fewest rows that mean the same; ``are_all``: no other rows of their kind are stored."""
         match stored:
             case EntriesOf(input=name):
                 spec = self.inputs[self.ordinal_of(name)]
                 if isinstance(spec.source, ViewOf):
                     return latest(spec, rows, keep_gone=not are_all)
                 assert isinstance(spec.source, StreamRows)
-                if spec.source.stream in self.timing.counting:  # every row is there by itself
+                if spec.source.stream in self.timing.counting:  # every row stays single
                     return rows
                 return added_up(spec, rows, self.alike_before(stored))
             case _:
                 return rows
 
     def ordinal_of(self, name: str) -> int:
-        """The input of a name."""
+        """The ordinal of the input with this name."""
         return next(ordinal for ordinal, spec in enumerate(self.inputs) if spec.name == name)
 
     # --- answering --------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def answer(self, to_the_end: bool = False) -> Emitted:
-        """What is final up to the watermark, or all there is."""
+        """Answers all that is final by the watermark; ``to_the_end``: everything, at the end of a bounded run."""
 
     def go_on_with(self, choice: FoldChoice) -> None:
-        """Goes on under another choice; entries and answers are the same."""
+        """Continues with another choice. Stored entries and answers do not depend on it."""
         raise AssertionError(f"{type(self).__name__} has nothing to choose")
 
     def measured(self) -> Measured | None:
-        """What was measured; None until every stream has had two micro-batches, and one that was looked at."""
+        """What was measured; None until every stream has had two micro-batches, of which one was sampled."""
         figures = [self.observed.figures(stream) for stream in range(self.timing.streams)]
-        known = tuple(own for own in figures if own is not None)
+        known = tuple(stream_figures for stream_figures in figures if stream_figures is not None)
         return Measured(known, self.selectivity()) if len(known) == len(figures) else None
 
     def selectivity(self) -> float | None:
-        """The share of combinations with equal keys that conditions let through; None where nothing tells."""
+        """The share of combinations with equal keys that fulfil all conditions; None where it is not known."""
         return None

@@ -1,8 +1,8 @@
-"""CHANGES: what each group was at the instant before, beside what it is.
+"""CHANGES: for each group, its aggregates at the instant before beside those of now.
 
-instants      before   t1    t2    t3          before: where the micro-batch before stopped
+instants      before   t1    t2    t3          before: the last instant of the previous micro-batch
 group x         •      •           •
-emitted               (•,•) (•,-) (-,•)        was and now; which of them differ is decided after HAVING and SELECT
+emitted               (•,•) (•,-) (-,•)        (was, now); HAVING and SELECT then decide what has changed
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from joinfold.physical.stage import Merge
 
 
 def changes(last: Merge, finished: pa.RecordBatch, instants: Sequence[int], before: int | None) -> pa.RecordBatch:
-    """For each instant and group that is or was there: was, now, and the aggregates of both."""
+    """For each instant and group that is or was there: whether it was, whether it is, and the aggregates of both."""
     timeline = np.array([*([] if before is None else [before]), *instants], np.int64)
     groups = [group_column(number) for number in range(len(last.groups))]
     step = np.searchsorted(timeline, finished.column(INSTANT).to_numpy())

@@ -1,8 +1,9 @@
-"""Totals to aggregates, for many groups at once.
+"""Finishing: totals become aggregates, for many groups at once.
 
-The entry of an aggregate in ``AGGREGATES`` has the formula. Here its components are read from the totals: exact numbers
-are put together from their limbs, as int64 where they fit and as Python integers where they do not, and all else is a
-double-double. The answer is rounded once, into its type; an exact value that the type cannot hold is an error.
+The entry of an aggregate in ``AGGREGATES`` has the formula. This module reads its components from the totals. Exact
+numbers are put together from their limbs, as int64 where they fit and as Python integers where they do not. All other
+numbers are double-doubles. The answer is rounded once, to its type. An exact value that does not fit its type is an
+error.
 """
 
 import decimal
@@ -29,7 +30,7 @@ _WIDEST = decimal.Context(prec=200, rounding=decimal.ROUND_HALF_UP)
 
 @dataclass(slots=True)
 class GroupSums:
-    """The sums over all live combinations of some groups: a row each."""
+    """The sums over all live combinations of some groups, one row per group."""
 
     integers: Integers
     high: Doubles
@@ -63,7 +64,7 @@ def finish(aggregate: AggregateSpec, sums: GroupSums) -> pa.Array:
 
 
 def _exact(moment: MomentSum, sums: GroupSums) -> ExactNumbers:
-    """The exact sums: int64 if only the lowest limb is there, else Python integers."""
+    """The exact sums: int64 if only the lowest limb is used, else Python integers."""
     parts = [(_exact_column(ref, sums), shift) for ref, shift in moment.limbs]
     used = [(part, shift) for part, shift in parts if part.dtype == object or shift == 0 or part.any()]
     if len(used) == 1 and used[0][0].dtype != object:
@@ -87,7 +88,7 @@ def _rounded(moment: MomentSum, sums: GroupSums) -> RoundedNumbers:
 
 
 def _with_specials(value: Doubles, aggregate: AggregateSpec, sums: GroupSums) -> tuple[Doubles, Flags]:
-    """NaN and infinities are counted beside the sums, and decide where there is one; where that is."""
+    """The values with NaN and infinities, which are counted apart from the sums, and where there are any."""
     counts = {kind: np.zeros(len(sums), np.int64) for kind in ("nan", "inf", "-inf")}
     for kind, ref in aggregate.specials:
         counts[kind] += sums.integers[:, ref.index]
@@ -100,7 +101,7 @@ def _with_specials(value: Doubles, aggregate: AggregateSpec, sums: GroupSums) ->
 
 
 def _fitting(value: ExactNumbers | RoundedNumbers | Flags, few: Flags, type_: DataType) -> pa.Array:
-    """Exact values in their type, NULL of too few rows; what does not fit is an error."""
+    """Exact values in their type, NULL for groups with too few rows. A value that does not fit is an error."""
     if isinstance(value, np.ndarray):
         return pa.array(value, mask=few)
     assert isinstance(value, ExactNumbers)
@@ -138,7 +139,7 @@ def _decimal(numerator: int, denominator: int, type_: DataType) -> decimal.Decim
 
 
 def _extreme(values: pa.Array, type_: DataType) -> pa.Array:
-    """Integers that were computed wide, in their type again; other values as they are."""
+    """Extremes in their type. Integers were computed as BIGINT; other values stay as they are."""
     target = arrow_type(type_)
     if pa.types.is_struct(values.type):
         values = values.flatten()[1]

@@ -1,8 +1,10 @@
-"""FOLD at instants: the live windows of a bucket, and the answers as they move from instant to instant.
+"""FOLD at instants: the live windows of a bucket, and its answers as the windows move from instant to instant.
 
-The durable state is the entries of the live cells; what `live` holds is made from it. A move costs what enters and
-leaves, whatever the size of the window and the number of combinations. All buckets know the same watermark and the same
-occupied cells, so they answer at the same instants.
+    stored entries ──▶ intake of each input ──▶ cells that enter and leave ──▶ live windows ──▶ totals of groups
+
+The durable state is the entries of live cells. The live windows are in memory only, and are made from it. The cost of a
+move depends on what enters and leaves, not on the size of the windows or the number of combinations. All buckets know
+the same watermark and the same occupied cells, so they answer at the same instants.
 """
 
 from collections.abc import Iterable
@@ -28,7 +30,7 @@ from joinfold.physical.timing import Timing
 
 
 class Fold(LiveBucket):
-    """Answers at instants: lets cells enter and leave, and notes the totals of groups."""
+    """Answers at instants: lets cells enter and leave, and emits the totals of groups."""
 
     stage: FoldAtInstants | JoinAtMoves
 
@@ -44,25 +46,25 @@ class Fold(LiveBucket):
                 case ViewOf():
                     self.intakes[ordinal] = ViewIntake()
                 case ConstantRow():
-                    pass  # it is in its window from the beginning
+                    pass  # it is in its window from the start
         self.contents: list[Content] = [NOTHING] * timing.streams
         self.counted = SelectivityCount(self.body)
 
     @property
     def cells_held(self) -> int:
-        """How many cells have entries; the current rows of a view count as one."""
+        """How many cells have entries; the current rows of a view count as one cell."""
         views = [intake for intake in self.intakes.values() if isinstance(intake, ViewIntake)]
-        return sum(len(intake.cells) for intake in self.intakes.values()) + sum(bool(own.current) for own in views)
+        return sum(len(intake.cells) for intake in self.intakes.values()) + sum(bool(view.current) for view in views)
 
     # --- taking in --------------------------------------------------------------------------------------------------
 
     def absorb(self, blobs: Iterable[bytes]) -> Accepted:
-        """Takes in a micro-batch; what is ignored need not be stored."""
+        """Takes a micro-batch. Rows of ignored windows (MOD k) are not stored."""
         accepted = [(stored, self._used(stored, batch)) for stored, batch in super().absorb(blobs)]
         return [(stored, batch) for stored, batch in accepted if batch.num_rows]
 
     def add(self, stored: Stored, batch: pa.RecordBatch) -> None:
-        """Puts entries into their cells, where they wait for their instant."""
+        """Puts entries into their cells, where they wait for their instant; row boundaries go to the calendar."""
         batch = self._used(stored, batch)
         match stored:
             case BoundariesOf(stream=name):
@@ -74,7 +76,7 @@ class Fold(LiveBucket):
                 raise AssertionError(f"a fold stores no {stored}")
 
     def _used(self, stored: Stored, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Entries, rows or boundaries without those of windows that are ignored."""
+        """Entries or boundaries, without those of ignored windows (MOD k)."""
         if self.position.applied is None:
             return batch
         match stored:
@@ -97,15 +99,18 @@ class Fold(LiveBucket):
         self.intakes[ordinal].cells.add(entries)
 
     def _take_numbered(self) -> None:
-        """Puts rows that boundaries tell the block of into that cell."""
+        """Puts waiting rows into their blocks, as far as row boundaries tell these."""
         for ordinal, intake in self.intakes.items():
             self._take(ordinal, intake.ready())
 
     # --- rebuilding -------------------------------------------------------------------------------------------------
 
     def rebuild(self, keep_labels: bool = False) -> None:
-        """Makes what is live from the entries; with ``keep_labels`` values of pairs are labelled at once first."""
-        if self.is_view and self.position.applied is not None:  # of what has changed, some may be gone
+        """Makes new live windows from the entries.
+
+        ``keep_labels``: the values of the pair's extremes get new order labels first, all at once.
+        """
+        if self.is_view and self.position.applied is not None:  # later it would not find changed groups that are gone
             self.live.emit(self.position.applied, self.position.applied, always=False)
         self._drop_gone()
         old = self.put_aside(keep_labels)
@@ -119,12 +124,12 @@ class Fold(LiveBucket):
         self.live.remember_given()
 
     def go_on_with(self, choice: FoldChoice) -> None:
-        """Rebuilds what is live under another choice."""
+        """Rebuilds the live windows under another choice."""
         self.choice = choice
         self.rebuild()
 
     def resume(self, position: Position) -> None:
-        """After the state of a position was added: brings the windows to where they stood."""
+        """Brings the windows to a position, after everything that is stored was added."""
         super().resume(position)
         applied = position.applied
         if applied is not None:
@@ -133,17 +138,17 @@ class Fold(LiveBucket):
             self._drop_gone()
             self.contents = [NOTHING] * self.timing.streams
             self.move(applied)
-            if self.is_view:  # the view has this already
+            if self.is_view:  # the reader of the view has these rows already
                 self.emit(applied, applied)
                 self.live.windows.totals.take_emitted()
 
     # --- answering --------------------------------------------------------------------------------------------------
 
     def answer(self, to_the_end: bool = False) -> Emitted:
-        """Moves over all instants that the watermark has passed, or all there are; a row per instant and group.
+        """Moves over all instants up to the watermark, or all there are; emits a row per instant and group.
 
-        For CHANGES the groups as they stand at the instant before come first, so that MERGE can tell what changed
-        without having a state of its own.
+        For CHANGES the groups as they were at the instant before come first, so MERGE finds what changed without any
+        state.
         """
         position = self.position
         until = END if to_the_end else self.watermark
@@ -170,13 +175,14 @@ class Fold(LiveBucket):
         return Emitted(emitted, instants.tolist(), before[0] if before else None, placed)
 
     def instants(self, until: int) -> Integers:
-        """The instants to answer at, or the numbers of result windows, up to the watermark."""
+        """The instants, or the numbers of result windows, that the watermark ``until`` completes."""
         return self.emission.instants(self.position, until)
 
     def move(self, instant: int) -> None:
-        """Lets cells leave and enter until the windows have their contents at the instant.
+        """Lets cells leave and enter until the windows have their contents of the instant.
 
-        What leaves any window goes before anything enters: the two never meet, so they must not be combined.
+        All cells that leave go before any enters: what leaves and what enters are never inside together, and must not
+        combine.
         """
         windows, before = self.live.windows, self.contents
         self.contents = [calendar.content(instant) for calendar in self.calendars]
@@ -193,18 +199,18 @@ class Fold(LiveBucket):
             self.rebuild(keep_labels=True)
 
     def _drop_gone(self) -> None:
-        """Forgets the entries that have left their windows."""
+        """Drops the entries that have left their windows."""
         for intake in self.intakes.values():
             intake.drop_gone(self.contents)
 
     @property
     def _is_outgrown(self) -> bool:
-        """Whether ids are many more than the entries that are left."""
+        """Whether the tables have many more ids than there are entries."""
         held = sum(intake.held for intake in self.intakes.values())
         return self.live.is_outgrown(held, max((intake.given for intake in self.intakes.values()), default=0))
 
     def selectivity(self) -> float | None:
-        """The share of combinations with equal keys that the totals are made of, counted now and then."""
+        """The share of combinations with equal keys that are in the totals, counted now and then."""
         if isinstance(self.stage, JoinAtMoves):
             return None
         return self.counted.share(self._inside, self._live_combinations, max(self.observed.batches))
@@ -215,13 +221,13 @@ class Fold(LiveBucket):
 
     def _live_combinations(self) -> float:
         if self.position.applied is not None:
-            self.live.windows.advance(self.position.applied)  # PC has no totals before, where windows were rebuilt
+            self.live.windows.advance(self.position.applied)  # PC has no totals before this, after a rebuild
         return float(self.live.windows.totals.totals.ints[:, 0].sum())
 
     # --- state ------------------------------------------------------------------------------------------------------
 
     def is_done(self, stored: Stored, last_cell: int) -> bool:
-        """Whether what is stored up to this cell is of no more use."""
+        """Whether what is stored up to this cell is no longer needed."""
         match stored:
             case BoundariesOf(stream=name):
                 stream = self.timing.names.index(name)
@@ -232,11 +238,11 @@ class Fold(LiveBucket):
                 raise AssertionError(f"a fold stores no {stored}")
 
     def compacted(self, stored: Stored, rows: pa.RecordBatch, are_all: bool) -> pa.RecordBatch:
-        """Without what came before it was certain that it is ignored."""
+        """Also drops rows of ignored windows (MOD k) that came before it was known which windows are ignored."""
         return super().compacted(stored, self._used(stored, rows), are_all)
 
     def alike_before(self, stored: Stored) -> int:
-        """Stored entries of cells before this one have entered for good."""
+        """Cells before this one have entered a landmark, which their entries never leave."""
         if not isinstance(stored, EntriesOf):
             return BEGINNING
         return self.intakes[self.ordinal_of(stored.input)].alike_before(self.contents)

@@ -1,6 +1,10 @@
-"""How entries come to a window: by time, or as the rows of a view, which replace each other.
+"""How entries come to a window: by time, or as rows of a view, which replace each other.
 
-An intake holds the entries of one input until they enter, and as long as they may leave again.
+An intake holds the entries of one input until they enter, and afterwards until they leave:
+
+    stored entries ──▶ admit ──▶ cells ──▶ move ──▶ entries that leave, entries that enter
+                         │         ▲
+                         └─▶ waiting ──▶ ready     rows of a ROWS window, until row boundaries tell their block
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +25,7 @@ Adopt = Callable[[Sequence[Entries]], list[Entries]]
 
 
 class Moved(NamedTuple):
-    """What leaves a window at an instant, what enters, and when that will leave; None where nothing does."""
+    """Entries that leave a window at an instant, those that enter, and when these will leave; None for none."""
 
     gone: Entries | None
     new: Entries | None
@@ -34,25 +38,25 @@ class Intake(Protocol):
     cells: Cells
 
     def admit(self, batch: pa.RecordBatch) -> pa.RecordBatch | None:
-        """Takes in stored entries; gives back those whose cells are known by now, to be read and added."""
+        """Takes stored entries. Returns those whose cells are known; the fold reads them and adds them to ``cells``."""
 
     def ready(self) -> pa.RecordBatch | None:
-        """More of them, after row boundaries were learnt."""
+        """Entries whose cells have become known by new row boundaries; the fold adds these to ``cells`` too."""
 
     def move(self, before: Sequence[Content], now: Sequence[Content], instant: int) -> Moved:
-        """What leaves and enters as windows move from one content to another."""
+        """What leaves and enters as the windows of all streams move from one content to another."""
 
     def drop_gone(self, contents: Sequence[Content]) -> None:
-        """Forgets the entries that have left."""
+        """Drops the entries that have left."""
 
     def rebuild(self, adopt: Adopt) -> None:
-        """All entries wait again, with other ids."""
+        """Puts all entries back into ``cells``, where they wait again; ``adopt`` gives them new ids."""
 
     def is_done(self, last_cell: int, contents: Sequence[Content]) -> bool:
-        """Whether stored entries up to this cell are of no more use."""
+        """Whether stored entries up to this cell are no longer needed."""
 
     def alike_before(self, contents: Sequence[Content]) -> int:
-        """Cells before this one have entered for good."""
+        """Cells before this one no longer matter; see `Bucket.alike_before`."""
 
     @property
     def held(self) -> int:
@@ -60,11 +64,11 @@ class Intake(Protocol):
 
     @property
     def given(self) -> int:
-        """How many ids its own table has given."""
+        """How many ids its own id table has. The fold is rebuilt when this is much more than ``held``."""
 
 
 class TimedIntake:
-    """Entries of a stream, which enter and leave by their cells."""
+    """Entries of a stream. They enter and leave by their cells."""
 
     def __init__(self, stream: int, calendar: Calendar) -> None:
         self.stream = stream
@@ -73,14 +77,14 @@ class TimedIntake:
         self.waiting: list[pa.RecordBatch] = []  # rows whose block is not known yet
 
     def admit(self, batch: pa.RecordBatch) -> pa.RecordBatch | None:
-        """Rows that are counted wait until boundaries tell their block."""
+        """All entries; rows of a ROWS window wait until row boundaries tell their block."""
         if isinstance(self.calendar.window, Rows):
             self.waiting.append(batch)
             return None
         return batch
 
     def ready(self) -> pa.RecordBatch | None:
-        """Rows that boundaries tell the block of, in that cell."""
+        """The waiting rows whose block is known by now, with the block as their cell."""
         if not self.waiting:
             return None
         rows = together(self.waiting)
@@ -93,18 +97,18 @@ class TimedIntake:
         return rows.filter(pa.array(known))
 
     def move(self, before: Sequence[Content], now: Sequence[Content], instant: int) -> Moved:
-        """Cells that the window no longer holds, and those that it holds now."""
+        """The cells that the window has lost, and those that it has gained."""
         was, is_ = before[self.stream], now[self.stream]
         new = self.cells.between(*cells_new(was, is_))
         leaves = None if new is None else self.calendar.leave(new.cells, instant)
         return Moved(self.cells.between(*cells_gone(was, is_)), new, leaves)
 
     def drop_gone(self, contents: Sequence[Content]) -> None:
-        """Forgets the cells that have left."""
+        """Drops the cells that have left."""
         self.cells.drop_before(self.calendar.keeps(contents[self.stream][0]))
 
     def rebuild(self, adopt: Adopt) -> None:
-        """All entries wait again, with other ids."""
+        """Gives all entries new ids; they wait again."""
         self.cells.replace(adopt(self.cells.all()))
 
     def is_done(self, last_cell: int, contents: Sequence[Content]) -> bool:
@@ -112,7 +116,7 @@ class TimedIntake:
         return last_cell < self.calendar.done_before(contents[self.stream][0])
 
     def alike_before(self, contents: Sequence[Content]) -> int:
-        """A landmark never lets go of what has entered."""
+        """For a landmark, the end of its content: entries never leave it again."""
         return contents[self.stream][1] if isinstance(self.calendar.window, Landmark) else BEGINNING
 
     @property
@@ -122,27 +126,27 @@ class TimedIntake:
 
     @property
     def given(self) -> int:
-        """It gives no ids."""
+        """0: it has no id table."""
         return 0
 
 
 class ViewIntake:
-    """Rows of a view: each takes the place of the row before it."""
+    """Rows of a view. Each replaces the row before it."""
 
     def __init__(self) -> None:
         self.cells = Cells()
         self.current = CurrentRows()
 
     def admit(self, batch: pa.RecordBatch) -> pa.RecordBatch | None:
-        """All rows are of a known instant."""
+        """All rows: their instants are known."""
         return batch
 
     def ready(self) -> pa.RecordBatch | None:
-        """None waits."""
+        """None: no row waits."""
         return None
 
     def move(self, before: Sequence[Content], now: Sequence[Content], instant: int) -> Moved:
-        """The rows that have come by the instant, and those that they replace."""
+        """The rows that have come by the instant enter, and the rows that they replace leave."""
         come = self.cells.between(BEGINNING, instant + 1)
         self.cells.drop_before(instant + 1)
         if come is None:
@@ -151,10 +155,10 @@ class ViewIntake:
         return Moved(gone if len(gone) else None, new if len(new) else None, np.full(len(new), END))
 
     def drop_gone(self, contents: Sequence[Content]) -> None:
-        """What is replaced is gone already."""
+        """Does nothing: rows that were replaced are gone already."""
 
     def rebuild(self, adopt: Adopt) -> None:
-        """Current rows come before all that wait."""
+        """Puts the current rows before all rows that wait, and gives all of them new ids."""
         current = self.current.take()
         if current is not None:
             current.cells[:] = BEGINNING
@@ -162,11 +166,11 @@ class ViewIntake:
         self.cells.replace(adopt(self.cells.all()))
 
     def is_done(self, last_cell: int, contents: Sequence[Content]) -> bool:
-        """A row stays until another takes its place."""
+        """False: a row is needed until another replaces it."""
         return False
 
     def alike_before(self, contents: Sequence[Content]) -> int:
-        """Of a view nothing waits."""
+        """END: only the last row of a group counts, whatever its instant."""
         return END
 
     @property
@@ -176,5 +180,5 @@ class ViewIntake:
 
     @property
     def given(self) -> int:
-        """How many ids it has given, also to rows that are gone."""
+        """How many ids its id table has, also those of rows that are gone."""
         return self.current.given

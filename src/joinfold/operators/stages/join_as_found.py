@@ -1,14 +1,14 @@
-"""Plain joins: each combination once, as soon as it exists.
+"""Plain joins of windows in time: each combination goes out once, as soon as its last row has come.
 
-A row is in its window for one interval of time, its *stay*. Rows combine if their stays have an instant in common, and
-the combination's instant is the first of them: the latest of the entries. That needs no watermark, so combinations go
-out with the micro-batch that brings their last row. The watermark says which rows can be forgotten: rows to come enter
-after it, so whatever has left by then meets nobody any more.
+A row is in its window during one interval, its *stay*. Rows combine if their stays have an instant in common. The
+instant of the combination is the first such one: when the last of its rows enters. That needs no watermark, so
+combinations go out with the micro-batch that brings their last row. The watermark tells which rows can be dropped: rows
+that come later enter after it, so a row that has left by then cannot match any of them.
 
     a      [-------)
-    b          [---------)           a and b: at b's entry
-    c                 [------)       b and c: at c's entry; a and c never meet
-    W          ^                     from here on, what is not known yet enters later
+    b          [---------)           a and b: when b enters
+    c                 [------)       b and c: when c enters; a and c never match
+    W          ^                     rows that have not come yet enter after W
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ from joinfold.physical.timing import Timing
 
 
 class AsFoundJoin(Bucket):
-    """One bucket of a plain join; its inputs are the streams in their order."""
+    """One bucket of a plain join. Its inputs are the streams, in their order."""
 
     def __init__(self, stage: JoinAsFound, timing: Timing, number: int, choice: FoldChoice) -> None:
         super().__init__(stage, timing, number, choice)
@@ -80,22 +80,22 @@ class AsFoundJoin(Bucket):
         return self.touched_before + sum(window.touched for window in self.windows)
 
     def receive(self, stored: Stored, batch: pa.RecordBatch) -> None:
-        """New entries wait for the answer."""
+        """Keeps new entries for `answer`."""
         self.fresh.append((stored, batch))
 
     def add(self, stored: Stored, batch: pa.RecordBatch) -> None:
-        """Entries of the state have met each other already."""
-        ordinal = self._place(stored)
+        """Inserts stored entries. They have been combined with each other already."""
+        ordinal = self._ordinal(stored)
         entries = self._read(ordinal, batch)
         self._insert(ordinal, entries, self._calendar(ordinal).leave_at(entries.cells))
 
     def answer(self, to_the_end: bool = False) -> Emitted:
-        """The combinations of new entries with each other and with all that were there."""
+        """The combinations of new entries with each other and with all entries in the windows."""
         parts = []
         for stored, batch in self.fresh:
-            ordinal = self._place(stored)
+            ordinal = self._ordinal(stored)
             entries = self._read(ordinal, batch)
-            parts += self._meet(ordinal, entries)
+            parts += self._combinations_of(ordinal, entries)
             self._insert(ordinal, entries, self._calendar(ordinal).leave_at(entries.cells))
         self.fresh = []
         self.position.answered = self.watermark
@@ -108,15 +108,15 @@ class AsFoundJoin(Bucket):
         return Emitted(rows, np.unique(rows.column(INSTANT).to_numpy()).tolist())
 
     def is_done(self, stored: Stored, last_cell: int) -> bool:
-        """Whether entries up to this cell meet nobody any more: what will come is at least 1 µs after the watermark."""
-        answered, leave = self.position.answered, self._calendar(self._place(stored)).leave_at(last_cell)
+        """Whether entries up to this cell match no later row: these enter at least 1 µs after the watermark."""
+        answered, leave = self.position.answered, self._calendar(self._ordinal(stored)).leave_at(last_cell)
         return answered is not None and leave <= answered + 1
 
-    def _place(self, stored: Stored) -> int:
+    def _ordinal(self, stored: Stored) -> int:
         assert isinstance(stored, EntriesOf)
         return self.ordinal_of(stored.input)
 
-    def _meet(self, ordinal: int, entries: Entries) -> list[pa.RecordBatch]:
+    def _combinations_of(self, ordinal: int, entries: Entries) -> list[pa.RecordBatch]:
         found = []
         for chunk in self.prober.combinations(ordinal, self.prober.start(ordinal, entries), self.windows):
             entered, left = [], []
@@ -135,10 +135,10 @@ class AsFoundJoin(Bucket):
             meets = np.flatnonzero(instant < np.minimum.reduce(left))
             rows = np.repeat(meets, counts[meets])
             if len(rows):
-                found.append(self._shown(instant[rows], chunk.take(rows)))
+                found.append(self._output_rows(instant[rows], chunk.take(rows)))
         return found
 
-    def _shown(self, instant: Integers, chunk: PartialCombinations) -> pa.RecordBatch:
+    def _output_rows(self, instant: Integers, chunk: PartialCombinations) -> pa.RecordBatch:
         columns = {INSTANT: pa.array(instant)}
         for ordinal, carried in chunk.carried.items():
             columns |= self.vocabulary.carried_columns(ordinal, carried)
@@ -152,7 +152,7 @@ class AsFoundJoin(Bucket):
         self.leaving[ordinal].append((leaves[order], slots[order]))
 
     def _forget(self) -> None:
-        """Drops what has left; each batch of entries has its own in the order of leaving."""
+        """Drops the entries that have left; each batch in ``leaving`` is sorted by leaving time."""
         if self.position.answered is None:
             return
         for ordinal, window in enumerate(self.windows):
@@ -176,10 +176,10 @@ class AsFoundJoin(Bucket):
             return self.vocabulary.entries_of(ordinal, batch)
 
     def _rebuild(self) -> None:
-        """Makes ids and windows from the entries that are there."""
+        """Makes new ids and windows from the entries that are left."""
         old, held = self.vocabulary, [window.members.entries for window in self.windows]
         self.touched_before = self.touched
         self._open()
         for ordinal, entries in enumerate(held[: self.timing.streams]):
-            for own in self.vocabulary.adopt(old, ordinal, [entries]):
-                self._insert(ordinal, own, self._calendar(ordinal).leave_at(own.cells))
+            for adopted in self.vocabulary.adopt(old, ordinal, [entries]):
+                self._insert(ordinal, adopted, self._calendar(ordinal).leave_at(adopted.cells))

@@ -1,9 +1,11 @@
-"""Plain joins of windows that count rows, or that are joined by their numbers: combinations as the windows move.
+"""Plain joins of windows that count rows, or of windows that are joined by number: combinations as the windows move.
 
-Where rows decide when a window moves, a combination is final when the watermark has passed its last entry: it is found
-when the last of its rows enters, and goes out once. By window ids it belongs to every result window that holds all its
-rows. There what a pair of sub-windows comes to is found once, when the later one enters, and shared by all result
-windows that hold both (Du's I-CDS-SW with JSW); or each result window is joined anew (CDS-SW), to be compared with it.
+Where rows decide when a window moves, a combination is final when the watermark has reached its instant. It is found
+when the last of its rows enters, and goes out once.
+
+By window ids a combination belongs to every result window that holds all its rows. It is found once, when the later of
+its sub-windows enters, and shared by all result windows that hold both (Du's I-CDS-SW with JSW). Or each result window
+is joined anew (CDS-SW), for comparison.
 """
 
 from collections.abc import Iterator
@@ -36,14 +38,14 @@ from joinfold.physical.timing import ByWindowId, Timing
 
 @dataclass(slots=True)
 class Pairs:
-    """Combinations: the carried row of each input, how many there are of it, and when the first of its rows leaves."""
+    """Combinations: the carried row of each input, how often each occurs, and when the first of its rows leaves."""
 
     carried: dict[int, Ids]
     counts: Integers
     leaves: Integers
 
     def take(self, rows: NDArray[np.bool_] | Integers) -> "Pairs":
-        """Some of them."""
+        """Some of the combinations."""
         carried = {ordinal: ids[rows] for ordinal, ids in self.carried.items()}
         return Pairs(carried, self.counts[rows], self.leaves[rows])
 
@@ -58,7 +60,7 @@ class MoveJoin(Fold):
         return PairLive(self.body, self.choice, self.timing, earlier)
 
     def instants(self, until: int) -> Integers:
-        """Every instant at which a row of this bucket enters; result windows are the same in all buckets."""
+        """The instants at which a row of this bucket enters; by window ids, result windows, the same in all buckets."""
         if isinstance(self.timing.rule, ByWindowId):
             return super().instants(until)
         moves = moves_of(self.calendars, until)
@@ -73,12 +75,12 @@ class MoveJoin(Fold):
         return found[(found > (BEGINNING if applied is None else applied)) & (found <= until)]
 
     def rebuild(self, keep_labels: bool = False) -> None:
-        """Makes what is live from the entries; its combinations have gone out."""
+        """Makes new live windows from the entries. Their combinations have gone out already."""
         super().rebuild(keep_labels)
         self.live.windows.forget_found()
 
     def resume(self, position: Position) -> None:
-        """Brings the windows to where they stood; their combinations have gone out."""
+        """Brings the windows to a position. Their combinations have gone out already."""
         super().resume(position)
         self.live.windows.forget_found()
 
@@ -88,11 +90,11 @@ class MoveJoin(Fold):
         return self.touched_before + self.live.windows.touched
 
     def emit(self, number: int, now: int) -> None:
-        """Notes the combinations of an instant or of a result window."""
+        """Emits the combinations of an instant or of a result window."""
         self.live.windows.emit(number, now)
 
     def answer(self, to_the_end: bool = False) -> Emitted:
-        """Moves over all instants that the watermark has passed; numbers are those that have combinations."""
+        """Moves over all instants up to the watermark. ``numbers`` has only those that have combinations."""
         emitted = super().answer(to_the_end)
         if emitted.placed is not None or emitted.rows is None:
             return emitted
@@ -116,7 +118,7 @@ class PairLive(Live):
 
 
 class Paired:
-    """The windows of all inputs, what was found since the last note and, by window ids, what is live of it."""
+    """The windows of all inputs, and the combinations found since the last `emit`; by window ids all live ones."""
 
     def __init__(self, vocabulary: Vocabulary, choice: FoldChoice, timing: Timing) -> None:
         body, rule = vocabulary.body, timing.rule
@@ -132,18 +134,18 @@ class Paired:
             asked = self.prober.asked(ordinal)
             self.windows.append(IndexedWindow(spec, ordinal, members, choice.indexes[ordinal], asked))
         self.found: list[Pairs] = []
-        self.emitted_totals: list[pa.RecordBatch] = []
+        self.emitted_rows: list[pa.RecordBatch] = []
         if body.has_constant_row:
             self._insert(len(body.inputs) - 1, constant_entries(body), np.array([END]))
 
     @property
     def given(self) -> int:
-        """How many ids its largest table of keys has given."""
+        """How many ids its largest table of keys has."""
         return max(self.prober.given, *(window.members.given for window in self.windows))
 
     @property
     def has_drifted(self) -> bool:
-        """There are no sums."""
+        """False: there are no sums."""
         return False
 
     @property
@@ -154,7 +156,7 @@ class Paired:
     @property
     def bytes_held(self) -> int:
         """The memory of windows and combinations."""
-        pairs = sum(own.counts.nbytes + own.leaves.nbytes for own in self.found)
+        pairs = sum(found.counts.nbytes + found.leaves.nbytes for found in self.found)
         return pairs + sum(window.bytes_held for window in self.windows)
 
     @property
@@ -163,29 +165,29 @@ class Paired:
         return sum(window.touched for window in self.windows)
 
     def expect(self, ordinal: int, entries: Entries) -> None:
-        """Nothing has to be prepared for entries that will enter."""
+        """Does nothing: there is nothing to prepare."""
 
     def enter(self, ordinal: int, entries: Entries, leaves: Integers, now: int) -> None:
-        """Entries enter their window; they meet all that are in the others."""
+        """Finds the combinations of entries with all members of the other windows, then inserts the entries."""
         if self.shares:
             self.found += self._met(ordinal, entries, leaves)
         self._insert(ordinal, entries, leaves)
 
     def leave(self, ordinal: int, entries: Entries, now: int) -> None:
-        """Entries leave their window."""
+        """Removes entries from their window."""
         window = self.windows[ordinal]
         window.change(REMOVE, window.members.leave(entries), self.prober.keys, self.vocabulary)
 
     def expire(self, now: int) -> None:
-        """Nothing is held of what has left."""
+        """Does nothing: no memory is held for entries that have left."""
 
     def forget_found(self) -> None:
-        """What was found has gone out already; by window ids it goes out with every window."""
+        """Drops combinations that have gone out. By window ids they stay: they go out with every result window."""
         if not self.by_number:
             self.found = []
 
     def emit(self, number: int, now: int) -> None:
-        """Notes what was found since the last time or, by window ids, all that is in the windows."""
+        """Emits the combinations found since the last call or, by window ids, all combinations in the windows."""
         if not self.shares:
             entries = self.windows[0].members.entries
             self.found = self._met(0, entries, np.full(len(entries), END)) if len(entries) else []
@@ -197,14 +199,14 @@ class Paired:
             columns = {INSTANT: pa.array(np.full(len(rows), number, np.int64))}
             for ordinal, ids in pairs.carried.items():
                 columns |= self.vocabulary.carried_columns(ordinal, ids[rows])
-            self.emitted_totals.append(pa.RecordBatch.from_pydict(columns))
+            self.emitted_rows.append(pa.RecordBatch.from_pydict(columns))
         if not self.by_number:
             self.found = []
 
     def take_emitted(self) -> list[pa.RecordBatch]:
-        """What was noted since the last time."""
-        emitted_totals, self.emitted_totals = self.emitted_totals, []
-        return [together(emitted_totals)] if emitted_totals else []
+        """What was emitted since the last call."""
+        emitted_rows, self.emitted_rows = self.emitted_rows, []
+        return [together(emitted_rows)] if emitted_rows else []
 
     def _met(self, ordinal: int, entries: Entries, leaves: Integers) -> list[Pairs]:
         found = []

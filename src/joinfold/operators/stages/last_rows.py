@@ -1,15 +1,15 @@
 """The last rows of each key: the stage that makes a view of ``[PARTITION BY k ROWS n]``.
 
-Rows are distributed by the columns of PARTITION BY and put in order within them, as soon as the watermark has passed
-them; no order over all rows is needed. A row that enters drives out the row n places before it:
+Rows are distributed by the PARTITION BY columns, and sorted within them once the watermark has passed them. No order
+over all rows is needed. A row that enters pushes out the n-th row before it of the same key:
 
     rows of a key       1   2   3   4         n = 2
-    at 1 µs after 3     enters 3, leaves 1
-    at 1 µs after 4     enters 4, leaves 2
+    at 1 µs after 3     3 enters, 1 leaves
+    at 1 µs after 4     4 enters, 2 leaves
 
-The view has a row for each that is inside, and one that counts nothing for each that leaves. Rows that filters remove,
-or that have no join key, drive others out too; they are not in the view. A row that matches several of a relation is
-there once for each match, and all of them come and go together.
+The view gets a row for each row that enters, and a row with the count 0 for each that leaves. Rows that a filter
+removes or that have no join key push out others too, but are not in the view. A row with several matches in relations
+is in the view once for each match; all of them enter and leave together.
 """
 
 import numpy as np
@@ -30,11 +30,11 @@ from joinfold.physical.stage import LastRowsPerKey
 from joinfold.physical.stored import Inside, Stored, Waiting
 from joinfold.physical.timing import Timing
 
-BITS = 40  # of the numbers of a bucket's rows, which are unique with the number of the bucket before them
+BITS = 40  # row numbers within a bucket have so many bits; the number of the bucket is above them
 
 
 class LastRows(Bucket):
-    """One bucket: the rows that wait, and the last n of each key."""
+    """One bucket: the rows that wait for the watermark, and the last n rows of each key."""
 
     stage: LastRowsPerKey
     sees_cells = False
@@ -55,7 +55,7 @@ class LastRows(Bucket):
 
     @property
     def cells_held(self) -> int:
-        """Rows are not in cells."""
+        """0: rows are not in cells."""
         return 0
 
     @property
@@ -65,19 +65,19 @@ class LastRows(Bucket):
 
     @property
     def touched(self) -> int:
-        """There are no structures."""
+        """0: there are no structures."""
         return 0
 
     def stored_from(self, edge: EntriesFrom | OrderFrom) -> Stored:
-        """Rows wait first."""
+        """New rows wait first."""
         return Waiting()
 
     def add(self, stored: Stored, batch: pa.RecordBatch) -> None:
-        """Keeps rows."""
+        """Keeps stored rows."""
         (self.inside if stored == Inside() else self.waiting).append(batch)
 
     def resume(self, position: Position) -> None:
-        """Of stored rows those wait that have had no turn yet; of the others the last are inside."""
+        """Drops waiting rows that have entered, and inside rows that have left."""
         super().resume(position)
         answered = position.answered
         if answered is None:
@@ -88,7 +88,7 @@ class LastRows(Bucket):
             self.inside = [rows.filter(pa.array(self._left(rows) == END))]
 
     def answer(self, to_the_end: bool = False) -> Emitted:
-        """Lets rows in that are final; what enters and what leaves, as rows of the view."""
+        """Lets final rows enter; returns what enters and what leaves, as rows of the view."""
         until = END if to_the_end else self.watermark
         if until is None:
             return NOTHING_EMITTED
@@ -109,28 +109,28 @@ class LastRows(Bucket):
         return Emitted(self._view(view, instants, counts), [])
 
     def take_made(self) -> Accepted:
-        """The rows that got their turn: they have to be stored with it."""
+        """The rows that have entered, which are stored with their turn: their number in the order of this bucket."""
         made, self.made = self.made, []
         return made
 
     def is_done(self, stored: Stored, last_cell: int) -> bool:
-        """Whether stored rows up to this time have got their turn by now."""
+        """Whether stored rows up to this time have entered by now, so they no longer wait."""
         answered = self.position.answered
         return stored == Waiting() and answered is not None and last_cell < answered
 
     def alike_before(self, stored: Stored) -> int:
-        """Rows that are inside leave in any order."""
+        """For rows inside, END: they leave in any order."""
         return END if stored == Inside() else super().alike_before(stored)
 
     def compacted(self, stored: Stored, rows: pa.RecordBatch, are_all: bool) -> pa.RecordBatch:
-        """Without the rows that have left."""
+        """The rows without those that have left."""
         if stored == Waiting():
             return rows
         inside = _column(together(self.inside), ORIGIN) if self.inside else np.empty(0, np.int64)
         return rows.filter(pa.array(np.isin(_column(rows, ORIGIN), inside)))
 
     def _final(self, until: int) -> pa.RecordBatch | None:
-        """The rows before the watermark in order, each with its turn; what matches one row has one turn."""
+        """The final rows in order, each with its turn; all matches of one row have the same turn."""
         if not self.waiting:
             return None
         rows = together(self.waiting)
@@ -141,9 +141,9 @@ class LastRows(Bucket):
         final = rows.filter(pa.array(is_final))
         order = self.spec.order
         rank, row = ranks(final, order, in_order(final, order)), _column(final, ROW)
-        places = np.lexsort((row, rank))
-        final, differs = final.take(pa.array(places)), np.ones(len(places), np.int64)
-        differs[1:] = (np.diff(rank[places]) != 0) | (np.diff(row[places]) != 0)
+        indices = np.lexsort((row, rank))
+        final, differs = final.take(pa.array(indices)), np.ones(len(indices), np.int64)
+        differs[1:] = (np.diff(rank[indices]) != 0) | (np.diff(row[indices]) != 0)
         seen = self.position.streams[self.stage.stream]
         before = seen.numbered
         seen.numbered += final.num_rows

@@ -1,4 +1,4 @@
-"""What answering at instants and at every row have in common: live windows, which are rebuilt now and then."""
+"""What folds at instants and at arrivals have in common: live windows, which are rebuilt now and then."""
 
 from abc import abstractmethod
 
@@ -15,7 +15,7 @@ from joinfold.physical.timing import Timing
 
 
 class LiveBucket(Bucket):
-    """A bucket whose windows are live; a view wants the groups that have changed."""
+    """A bucket with live windows; ``is_view``: it emits the groups that have changed, for a later stage."""
 
     def __init__(
         self, stage: FoldAtInstants | FoldAtArrivals | JoinAtMoves, timing: Timing, number: int, choice: FoldChoice
@@ -26,7 +26,7 @@ class LiveBucket(Bucket):
         self.live = self.open_live([])
 
     def open_live(self, earlier: list[pa.RecordBatch]) -> Live:
-        """Empty windows; ``earlier`` is what was noted before."""
+        """Empty windows; ``earlier`` is what was emitted before and not taken yet."""
         return Live(self.body, self.choice, self.is_view, self.timing.zone, earlier)
 
     @property
@@ -41,12 +41,12 @@ class LiveBucket(Bucket):
 
     @property
     def touched(self) -> int:
-        """How many members the structures of the windows have looked at so far; without structures, none."""
+        """How many members the structures of the windows have looked at so far; 0 without structures."""
         windows = self.live.windows
         return self.touched_before + (windows.touched if isinstance(windows, MatchedWindows) else 0)
 
     def read(self, ordinal: int, batch: pa.RecordBatch) -> Entries:
-        """Stored entries with ids in place of values."""
+        """Stored entries with ids instead of values. Rebuilds the bucket if no order label is left for a value."""
         try:
             return self.live.vocabulary.entries_of(ordinal, batch)
         except GapUsedUp:
@@ -55,10 +55,13 @@ class LiveBucket(Bucket):
 
     @abstractmethod
     def rebuild(self, keep_labels: bool = False) -> None:
-        """Makes what is live from the entries; with ``keep_labels`` values of pairs are labelled at once first."""
+        """Makes new live windows from the entries.
+
+        ``keep_labels``: the values of the pair's extremes get new order labels first, all at once.
+        """
 
     def put_aside(self, keep_labels: bool) -> Live:
-        """Begins with empty windows; gives back those that were there."""
+        """Replaces the live windows by empty ones, and returns the old ones."""
         self.touched_before = self.touched
         self.live, old = self.open_live(self.live.emitted_so_far()), self.live
         if keep_labels:
@@ -66,7 +69,10 @@ class LiveBucket(Bucket):
         return old
 
     def emit(self, number: int, now: int) -> None:
-        """Notes the groups as they stand ``now``, under an instant or another number; what has drifted is rebuilt."""
+        """Emits the groups as they are ``now``, under an instant or another number.
+
+        A bucket whose sums have drifted too far is rebuilt first.
+        """
         self.live.windows.advance(now)
         if self.live.windows.has_drifted:
             self.rebuild()

@@ -1,6 +1,6 @@
-"""MERGE: the parts of a group that come from several buckets become one, and totals become aggregates.
+"""MERGE: adds up the parts of a group that come from several buckets, and finishes aggregates from totals.
 
-Stateless: at an instant every bucket emits the whole of what it has, so the parts of one micro-batch are enough.
+It has no state: at an instant every bucket emits all its groups, so the parts of one micro-batch are enough.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ def finished(last: LastStage, parts: Sequence[Emitted]) -> pa.RecordBatch | None
                 answers = changes(last, answers, emitted.numbers, emitted.before)
         case _:
             assert_never(last)
-    return answers if emitted.placed is None else _placed(last, answers, emitted.numbers, emitted.placed)
+    return answers if emitted.placed is None else _replace_instant(last, answers, emitted.numbers, emitted.placed)
 
 
 def merge(last: Merge, parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
@@ -62,10 +62,12 @@ def merge(last: Merge, parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns)
 
 
-def _placed(last: LastStage, answers: pa.RecordBatch, numbers: list[int], placed: list[list[int]]) -> pa.RecordBatch:
-    """Answers under numbers, with the columns that these stand for in the place of the instant."""
+def _replace_instant(
+    last: LastStage, answers: pa.RecordBatch, numbers: list[int], placed: list[list[int]]
+) -> pa.RecordBatch:
+    """Answers with the columns of ``placed`` instead of their numbers."""
     at = np.searchsorted(np.array(numbers, np.int64), answers.column(INSTANT).to_numpy())
-    columns = {name: pa.array(np.array(own, np.int64)[at]) for name, own in zip(last.placed, placed, strict=True)}
+    columns = {name: pa.array(np.array(values, np.int64)[at]) for name, values in zip(last.placed, placed, strict=True)}
     others = {name: answers.column(name) for name in answers.schema.names if name != INSTANT}
     return pa.RecordBatch.from_pydict({**columns, **others})
 
@@ -92,7 +94,7 @@ def _added(totals: Totals, emitted: pa.RecordBatch, entry_of_row: Integers, entr
 
 
 def _whole_sums(entry_of_row: Integers, entries: int, parts: Integers) -> Integers:
-    """The sums of parts, each of which is exact; a sum that wraps around is refused."""
+    """The sums of exact parts. A sum that would wrap around is an error."""
     if len(parts) > entries and np.abs(np.bincount(entry_of_row, parts, entries)).max() >= 2.0**63:
         raise EvaluationError(
             "a group has too many combinations to sum numbers of this size exactly",

@@ -1,17 +1,17 @@
-"""Numbers for rows: the stage that finds where windows that count rows move.
+"""Row numbers: the stage that finds where windows that count rows move.
 
-A window such as ``[ROWS 5000 SLIDE 1000]`` depends on the number of each row in the order of its stream: by time, then
-by values. Numbers are final as soon as the watermark has passed a row. PACK sends the order of a stream to one bucket
-of this stage, the time and the values that decide among rows of one time; the rows themselves go to the folds, by their
-keys. The stage answers with *row boundaries*, the places in the order at which blocks of rows end:
+The content of a window such as ``[ROWS 5000 SLIDE 1000]`` depends on the number of each row in the order of its stream:
+by time, then by values. A number is final as soon as the watermark has passed the row. PACK sends the order of a stream
+(its times, and the values that order rows of one time) to one bucket of this stage; the rows themselves go to the
+folds, by their keys. The stage emits *row boundaries*, the positions in the order at which blocks of rows end:
 
     number     1   2   3   4   5   6   7   8   9          [ROWS 6 SLIDE 4]: blocks of 2 rows, a move every 4
     ts         0   1   3   3   3   3   5   6   6
-    boundaries     |       ┊       |       ┊              | all rows up to this time
-                                                          ┊ some of the rows of this time: up to a row, and of all
-                                                            that are equal to it so many
+    boundaries     |       ┊       |       ┊              | after all rows of this time
+                                                          ┊ among the rows of this time: after a row and, of all
+                                                            rows that equal it, after so many
 
-Every bucket of every fold gets the boundaries, and tells by them which rows it has of which block.
+Every bucket of every fold gets the boundaries, and finds the block of each of its rows by them.
 """
 
 from collections.abc import Iterable
@@ -33,15 +33,15 @@ from joinfold.window import RangeByRows, Rows
 
 
 class RowNumbers(Bucket):
-    """One bucket of the stage: the streams whose order it gets, rows that wait for the watermark, and how many went."""
+    """One bucket: for each stream that it numbers, the rows that wait for the watermark."""
 
-    counts_late = False  # the folds do, which have the rows
+    counts_late = False  # the folds count them: they have the rows
     sees_cells = False
 
     def __init__(self, stage: NumberRows, timing: Timing, number: int) -> None:
         super().__init__(stage, timing, number)
         self.waiting: dict[str, list[pa.RecordBatch]] = {timing.names[stream]: [] for stream in stage.streams}
-        self.fresh: Accepted = []  # what came since the last answer
+        self.fresh: Accepted = []  # rows that came since the last `take_made`
 
     @property
     def entries_held(self) -> int:
@@ -50,26 +50,26 @@ class RowNumbers(Bucket):
 
     @property
     def cells_held(self) -> int:
-        """Rows are not in cells."""
+        """0: rows are not in cells."""
         return 0
 
     @property
     def bytes_held(self) -> int:
-        """The memory of rows that wait."""
+        """The memory of the rows that wait."""
         return sum(batch.nbytes for batches in self.waiting.values() for batch in batches)
 
     @property
     def touched(self) -> int:
-        """There are no structures."""
+        """0: there are no structures."""
         return 0
 
     def absorb(self, blobs: Iterable[bytes]) -> Accepted:
-        """Takes in a micro-batch; most of it is numbered at once, so what has to be stored is known later."""
+        """Takes a micro-batch. Returns nothing: most rows are numbered at once, and `take_made` returns the others."""
         self.fresh += super().absorb(blobs)
         return []
 
     def take_made(self) -> Accepted:
-        """The new rows that still wait."""
+        """The new rows that still wait, which have to be stored."""
         fresh, self.fresh = self.fresh, []
         return [(stored, rest) for stored, batch in fresh if (rest := self._unnumbered(batch)).num_rows]
 
@@ -79,12 +79,13 @@ class RowNumbers(Bucket):
         self.waiting[stored.stream].append(batch)
 
     def resume(self, position: Position) -> None:
-        """Of stored rows those wait that have not been numbered."""
+        """Drops waiting rows that have been numbered."""
         super().resume(position)
-        self.waiting = {name: [self._unnumbered(batch) for batch in own] for name, own in self.waiting.items()}
+        for name, batches in self.waiting.items():
+            self.waiting[name] = [self._unnumbered(batch) for batch in batches]
 
     def answer(self, to_the_end: bool = False) -> Emitted:
-        """Numbers what is final; the boundaries of each stream."""
+        """Numbers the final rows; returns the new boundaries of each stream."""
         until = END if to_the_end else self.watermark
         if until is None:
             return NOTHING_EMITTED
@@ -95,7 +96,7 @@ class RowNumbers(Bucket):
                 boundaries[stream] = self._boundaries(stream, final)
                 self.position.streams[stream].numbered += final.num_rows
         self.position.answered = until
-        return Emitted(None, [], boundaries={stream: own for stream, own in boundaries.items() if own.num_rows})
+        return Emitted(None, [], boundaries={stream: rows for stream, rows in boundaries.items() if rows.num_rows})
 
     def is_done(self, stored: Stored, last_cell: int) -> bool:
         """Whether stored rows up to this time are numbered."""
@@ -106,7 +107,7 @@ class RowNumbers(Bucket):
         return batch if answered is None else batch.filter(pa.array(cells_of(batch) >= answered))
 
     def _final(self, name: str, until: int) -> pa.RecordBatch | None:
-        """The rows before the watermark, by time; those of one time in any order."""
+        """The rows before the watermark, sorted by time; rows of one time are in any order."""
         if not self.waiting[name]:
             return None
         rows = pa.Table.from_batches(self.waiting[name]).combine_chunks().to_batches()[0]
@@ -130,8 +131,8 @@ class RowNumbers(Bucket):
         ts = rows.column(CELL).to_numpy()
         begin, end = np.searchsorted(ts, ts[at], "left"), np.searchsorted(ts, ts[at], "right")
         copies, equal = np.zeros(len(at), np.int64), np.zeros(len(at), np.int64)
-        for own in np.flatnonzero(at + 1 < end):
-            at[own], copies[own], equal[own] = self._within(rows, int(begin[own]), int(end[own]), int(at[own]))
+        for tied in np.flatnonzero(at + 1 < end):
+            at[tied], copies[tied], equal[tied] = self._within(rows, int(begin[tied]), int(end[tied]), int(at[tied]))
         found = rows.take(pa.array(at))
         times = ts[at]
         moved = position.moved + np.cumsum(np.diff(times, prepend=times[:1] - 1) != 0)
@@ -142,7 +143,7 @@ class RowNumbers(Bucket):
         )
 
     def _within(self, rows: pa.RecordBatch, begin: int, end: int, at: int) -> tuple[int, int, int]:
-        """A boundary among rows of one time: the row before it, how many equal ones are, and of how many."""
+        """A boundary within one time: the row before it; of its equals, how many precede it and how many exist."""
         ties = rows.slice(begin, end - begin)
         names = [name for name in rows.schema.names if name != CELL]
         order = in_order(ties, names)

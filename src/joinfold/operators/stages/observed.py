@@ -1,9 +1,10 @@
-"""What a bucket has seen of all streams lately: about the rows of one window, from the headers of all micro-batches.
+"""What a bucket has observed of all streams lately: about one window of rows, from the headers of all micro-batches.
 
-    time       ├──────┼───┼────┼──┼──┼─┤      a part for each micro-batch; older neighbours are put together
-                  ├────────────────────┤      a window: parts before it are forgotten
+    time       ├──────┼───┼────┼──┼──┼─┤      one part per micro-batch; older neighbours are merged
+                  ├────────────────────┤      a window: parts before it are dropped
 
-Every bucket gets all headers, so all of them know the same. It is in memory only: after a restart it begins anew.
+Every bucket gets all headers, so all buckets observe the same. It is kept in memory only, and starts anew after a
+restart.
 """
 
 from collections.abc import Iterable
@@ -20,12 +21,12 @@ from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, 
 MOST_PARTS = 32
 SECOND_US = 1_000_000
 
-Seen = tuple[int, int, int, SampleStatistics | None]  # stream, rows, largest time and glimpse of a batch
+Seen = tuple[int, int, int, SampleStatistics | None]  # stream, rows, largest time and sample statistics of a batch
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some micro-batches of a stream: rows, the time by which they moved its largest time on, and what was seen."""
+    """Some micro-batches of a stream: rows, by how much they moved its largest time, that time, sample statistics."""
 
     rows: int
     covered_us: int
@@ -33,7 +34,7 @@ class Part:
     seen: SampleStatistics | None
 
     def together(self, later: "Part") -> "Part":
-        """This part and one that came after it."""
+        """This part and the one after it as one part."""
         samples = [sample for sample in (self.seen, later.seen) if sample is not None]
         seen = samples[0].together(samples[1]) if len(samples) == 2 else next(iter(samples), None)
         largest_us = max(self.largest_us, later.largest_us)
@@ -41,7 +42,7 @@ class Part:
 
 
 class Observed:
-    """The parts of each stream, the oldest first."""
+    """The parts of each stream, oldest first."""
 
     def __init__(self, windows: tuple[Window, ...]) -> None:
         self.windows = windows
@@ -49,7 +50,7 @@ class Observed:
         self.batches = [0] * len(windows)
 
     def see(self, batches: Iterable[Seen]) -> None:
-        """Takes in the headers of a micro-batch."""
+        """Adds the headers of a micro-batch."""
         new: dict[int, Part] = {}
         for stream, rows, largest_us, sample in batches:
             part = Part(rows, 0, largest_us, sample)
@@ -60,7 +61,7 @@ class Observed:
             if parts:
                 largest_us = max(part.largest_us, parts[-1].largest_us)
                 part = replace(part, covered_us=largest_us - parts[-1].largest_us, largest_us=largest_us)
-            else:  # nobody knows what time the first rows cover
+            else:  # the time that the first rows cover is not known
                 part = replace(part, rows=0)
             parts.append(part)
             while len(parts) > 1 and self._is_full(stream, parts[1:]):
@@ -69,14 +70,15 @@ class Observed:
                 self.parts[stream] = _halved(parts)
 
     def figures(self, stream: int) -> StreamFigures | None:
-        """What is known of a stream; None before its second micro-batch, and while no batch was looked at."""
+        """What is known of a stream; None before its second micro-batch, and while none was sampled."""
         if self.batches[stream] < 2:
             return None
         lately = reduce(Part.together, self.parts[stream])
         seen, covered_us = lately.seen, lately.covered_us
         if seen is None or not covered_us:
             return None
-        entries = seen.entries * max(lately.rows / max(seen.read, 1), 1.0)  # of all batches, also those not looked at
+        # of all batches, also those that were not sampled
+        entries = seen.entries * max(lately.rows / max(seen.read, 1), 1.0)
         keys, groups, identities = (_in_all(distinct(sketch), seen.looked, entries) for sketch in seen.sketches)
         by_chance = 1 / BINS
         alike = (seen.alike / seen.compared - by_chance) / (1 - by_chance) if seen.compared else 0.0
@@ -91,7 +93,7 @@ class Observed:
         )
 
     def _is_full(self, stream: int, parts: list[Part]) -> bool:
-        """Whether parts cover a window; nothing does where a window never ends."""
+        """Whether parts cover a window. Windows that never end are never covered."""
         window = self.windows[stream]
         match window:
             case Sliding() | Continuous() | RangeByRows():
@@ -105,16 +107,17 @@ class Observed:
 
 
 def _halved(parts: list[Part]) -> list[Part]:
-    """The parts, neighbours put together, but for the last if it is left over."""
+    """The parts, each two neighbours merged; an odd last part stays as it is."""
     found = [first.together(second) for first, second in zip(parts[::2], parts[1::2], strict=False)]
     return found + parts[len(found) * 2 :]
 
 
 def _in_all(seen: float, looked: int, entries: float) -> float:
-    """How many different values all entries have, from those of the ones looked at, if all values are equally likely.
+    """The number of different values in all entries, from the number ``seen`` in the ``looked`` ones.
 
-    Of D values, n entries have D(1 − exp(−n/D)) different ones. D is found by halving. Where nearly all that were
-    looked at are different there is no telling, and all entries are taken to be.
+    It assumes that all values are equally likely: of D values, n entries have D(1 − exp(−n/D)) different ones. D is
+    found by bisection. Where nearly all entries that were looked at are different, D cannot be found, and all entries
+    are assumed to be different.
     """
     seen = min(max(seen, 1.0), max(looked, 1))
     if looked >= entries:

@@ -23,7 +23,7 @@ from joinfold.physical.timing import Timing
 
 
 def open_bucket(stage: StatefulStage, timing: Timing, number: int, choice: FoldChoice) -> Bucket:
-    """A bucket before its first row."""
+    """A new bucket, before its first row."""
     match stage:
         case NumberRows():
             return RowNumbers(stage, timing, number)

@@ -1,1 +1,1 @@
-"""What a bucket stores, how it is written in few chunks, and how a bucket is opened from it: without Spark."""
+"""The state of a bucket, without Spark: what it stores, how that is written in few chunks, how it is opened again."""

@@ -1,10 +1,10 @@
-"""A bucket and its durable state: its *position*, a small blob, and its entries in chunks, in one map.
+"""A bucket and its durable state: its *position*, a small blob, and its entries in chunks, all in one map.
 
-Spark takes long to open a state variable, in every task, so there is one. What is made from the state can be kept
-between micro-batches under the token that is stored with it: where the tokens differ, after a failure or on another
-machine, the bucket is opened from the state.
+Spark takes long to open a state variable, and does it in every task, so there is only one. A worker keeps the open
+bucket in memory between micro-batches, under a token that is also stored. Where the tokens differ, after a failure or
+on another machine, the bucket is opened from the state.
 
-Any map will do: Spark's, or a dict in a test.
+The store may be any map: Spark's, or a dict in a test.
 """
 
 import uuid
@@ -22,11 +22,11 @@ from joinfold.physical.choice import FoldChoice
 from joinfold.physical.plan import Pipeline
 from joinfold.physical.stored import stored_name
 
-POSITION = (-1,)  # the numbers of chunks begin with 0
+POSITION = (-1,)  # chunks have the numbers from 0
 
 
 class BucketState:
-    """The state of one bucket of a stage in a store."""
+    """The state of one bucket of a stage, in a store."""
 
     def __init__(self, store: Store, pipeline: Pipeline, number: int, bucket: int, buckets: int) -> None:
         self.store = store
@@ -42,11 +42,11 @@ class BucketState:
 
     @property
     def token(self) -> str | None:
-        """The token of the stored position; None before the first."""
+        """The token that was stored with the position; None before the first `save`."""
         return None if self.facts is None else self.facts["token"]
 
     def open(self, choice: FoldChoice) -> Bucket:
-        """The bucket as the state has it."""
+        """The bucket, opened from the state."""
         timing = self.pipeline.timing
         bucket = open_bucket(self.stage, timing, self.bucket, choice)
         if self.facts is None:
@@ -56,14 +56,18 @@ class BucketState:
             wanted = stored_columns(self.stage, stored, orders)
             missing = None if wanted is None else [name for name in wanted if name not in batch.schema.names]
             if wanted is None or missing:
-                what = f"{stored_name(stored)}: {', '.join(missing or ['all of it'])}"
-                raise EvaluationError(f"the state does not fit this plan: {what}", "the checkpoint cannot be used.")
+                name = stored_name(stored)
+                problem = f"'{name}' lacks {', '.join(missing)}" if missing else f"no input reads its '{name}'"
+                raise EvaluationError(
+                    f"the state does not fit this plan: {problem}",
+                    "run the query with the release that wrote the checkpoint, or use another checkpoint directory.",
+                )
             bucket.add(stored, batch.select(list(wanted)))
         bucket.resume(Position.from_facts(self.facts["position"], timing.names))
         return bucket
 
     def save(self, bucket: Bucket) -> str:
-        """Stores the position of a bucket, whose entries were added to the chunks; gives back a new token."""
+        """Stores the position of a bucket, whose entries are in the chunks already, and returns a new token."""
         position = bucket.position.facts(self.pipeline.timing.names)
         token = uuid.uuid4().hex
         self.facts = {"token": token, "identity": self.identity, "position": position, **self.chunks.facts()}

@@ -1,15 +1,16 @@
-"""The entries of a bucket in the state store, in few blobs, however many micro-batches brought them.
+"""The entries of a bucket in the state store: in few blobs, however many micro-batches brought them.
 
-Entries lie in *chunks* of a size that the store moves well, and chunks in *runs*. What a micro-batch brings of an input
-is a fresh run. When an input has eight of them they become one, together with older runs that are not much longer:
+Entries lie in *chunks*, of a size that the store handles well, and chunks form *runs*. The entries that a micro-batch
+brings for an input are a fresh run. When an input has eight fresh runs they become one, together with older runs that
+are at most twice as long:
 
     before   ■■■■■■■■■■ ■■■ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪        the last eight are fresh
-    after    ■■■■■■■■■■ ■■■■■■■■■■■                 ■■■ was less than twice as long as they together
-    or       ■■■■■■■■■■ ■■■                         where most of the entries could be added up
+    after    ■■■■■■■■■■ ■■■■■■■■■■■                 ■■■ is less than twice as long as the fresh runs together
+    or       ■■■■■■■■■■ ■■■                         if most of the entries could be added up
 
-So runs get shorter from old to new, there are few of them, and an entry is written again only a few times. Long runs
-are left alone where that would save nothing, since each is of another time. Chunks of which every cell has left are
-deleted.
+So runs get shorter from old to new, there are few of them, and an entry is rewritten only a few times. Long runs are
+not merged where that would save nothing, because they have different cells. A chunk is deleted when all its cells have
+left their window.
 """
 
 from bisect import bisect_left
@@ -29,12 +30,12 @@ from joinfold.physical.stored import Stored, stored_facts, stored_from
 
 ENTRIES_PER_CHUNK = 65_536
 FRESH_RUNS = 8
-LONGER = 2  # how much longer an older run may be that fresh ones are merged with
-OVERLAP = 1.5  # of the cells of runs, from which on adding up may save much
+LONGER = 2  # an older run may be this many times as long as the runs that it is merged with
+OVERLAP = 1.5  # runs are merged if their cells together are this many times the range that they span
 
 
 class Store(Protocol):
-    """The map in Spark's state that chunks lie in."""
+    """The map in Spark's state that holds the chunks."""
 
     def getValue(self, key: Any) -> Any:  # noqa: N802
         """The value of a key, or None."""
@@ -48,7 +49,7 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A blob of entries, in order of their cells."""
+    """A blob of entries, sorted by cell."""
 
     number: int
     last_cell: int
@@ -58,7 +59,7 @@ class Chunk:
 
 @dataclass(slots=True)
 class ChunkRun:
-    """Chunks of one kind, in order of their cells."""
+    """Chunks of one kind, sorted by cell."""
 
     stored: Stored
     is_fresh: bool
@@ -67,11 +68,11 @@ class ChunkRun:
 
     @property
     def entries(self) -> int:
-        """How many there are."""
+        """The number of entries."""
         return sum(chunk.entries for chunk in self.chunks)
 
     def cells(self, alike_before: int) -> range:
-        """From the first to the last cell; those before a cell are alike and count as one."""
+        """The range of cells from the first to the last. All cells before ``alike_before`` count as one."""
         first, last = (max(cell, alike_before - 1) for cell in (self.first_cell, self.chunks[-1].last_cell))
         return range(first, last + 1)
 
@@ -88,7 +89,7 @@ class Chunks:
         ]
 
     def facts(self) -> dict[str, Any]:
-        """What has to be remembered to find the chunks again."""
+        """The list of runs and chunks, as it is stored with the position."""
         runs = [
             [stored_facts(run.stored), run.is_fresh, run.first_cell, [list(astuple(chunk)) for chunk in run.chunks]]
             for run in self.runs
@@ -101,18 +102,18 @@ class Chunks:
         return sum(chunk.size_bytes for run in self.runs for chunk in run.chunks)
 
     def read(self) -> Iterator[tuple[Stored, pa.RecordBatch]]:
-        """All that is stored, with its kind."""
+        """Everything that is stored, chunk by chunk, each with its kind."""
         for run in self.runs:
             for chunk in run.chunks:
                 yield run.stored, self._read(chunk)
 
     def add(self, accepted: Accepted) -> None:
-        """A fresh run for each input that has new entries."""
+        """Stores new entries: a fresh run for each kind."""
         for stored, entries in by_cell(accepted):
             self.runs.append(self._written(stored, entries, is_fresh=True))
 
     def forget(self, is_done: Callable[[Stored, int], bool]) -> None:
-        """Deletes the chunks of which every cell has left its window."""
+        """Deletes the chunks whose cells have all left; ``is_done`` decides it from the kind and the last cell."""
         for run in self.runs:
             live = [chunk for chunk in run.chunks if not is_done(run.stored, chunk.last_cell)]
             self._remove(chunk for chunk in run.chunks if chunk not in live)
@@ -120,10 +121,10 @@ class Chunks:
         self.runs = [run for run in self.runs if run.chunks]
 
     def merge(self, bucket: Bucket) -> None:
-        """Merges the fresh runs of each input that has many."""
+        """Merges the fresh runs of each kind that has many of them."""
         for stored in dict.fromkeys(run.stored for run in self.runs):
-            own = [run for run in self.runs if run.stored == stored]
-            fresh = [run for run in own if run.is_fresh]
+            of_kind = [run for run in self.runs if run.stored == stored]
+            fresh = [run for run in of_kind if run.is_fresh]
             if len(fresh) < FRESH_RUNS:
                 continue
             if not _is_worthwhile(fresh, bucket):
@@ -131,7 +132,7 @@ class Chunks:
                     run.is_fresh = False
                 continue
             chosen = fresh
-            for older in reversed(own[: -len(fresh)]):
+            for older in reversed(of_kind[: -len(fresh)]):
                 if older.entries > LONGER * sum(run.entries for run in chosen):
                     break
                 if not _is_worthwhile([older, *chosen], bucket):
@@ -140,7 +141,7 @@ class Chunks:
             self._merge(chosen, bucket)
 
     def _merge(self, chosen: list[ChunkRun], bucket: Bucket) -> None:
-        """One run in the place of several; what has left its window is dropped on the way."""
+        """Replaces several runs by one, without the entries that have left their window."""
         stored, chunks = chosen[0].stored, [chunk for run in chosen for chunk in run.chunks]
         entries = in_cell_order([self._read(chunk) for chunk in chunks])
         cells = entries.column(CELL)
@@ -168,7 +169,8 @@ class Chunks:
     def _read(self, chunk: Chunk) -> pa.RecordBatch:
         blob = self.store.getValue((chunk.number,))
         if blob is None:
-            raise EvaluationError(f"chunk {chunk.number} of the state is missing", "the checkpoint cannot be used.")
+            hint = "the checkpoint is damaged; use another checkpoint directory."
+            raise EvaluationError(f"chunk {chunk.number} of the state is missing", hint)
         return decode(bytes(blob[0]))[0]
 
     def _remove(self, chunks: Iterable[Chunk]) -> None:
@@ -177,11 +179,11 @@ class Chunks:
 
 
 def _is_worthwhile(runs: list[ChunkRun], bucket: Bucket) -> bool:
-    """Whether runs are short, or of cells that lie on each other, so that entries can be added up."""
+    """Whether merging pays: the runs are short, or share so many cells that their entries can be added up."""
     if sum(run.entries for run in runs) <= ENTRIES_PER_CHUNK:
         return True
     if isinstance(bucket.stage, FoldAtArrivals):
         return False
     cells = [run.cells(bucket.alike_before(run.stored)) for run in runs]
-    spanned = max(own.stop for own in cells) - min(own.start for own in cells)
-    return sum(own.stop - own.start for own in cells) >= OVERLAP * spanned
+    spanned = max(range_.stop for range_ in cells) - min(range_.start for range_ in cells)
+    return sum(range_.stop - range_.start for range_ in cells) >= OVERLAP * spanned

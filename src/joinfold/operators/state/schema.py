@@ -1,8 +1,8 @@
-"""What a stage stores, column by column: names say what columns mean, so state is read by meaning.
+"""What a stage stores, column by column. Columns are named by their meaning, so state is read by meaning.
 
-Nothing that a plan chooses is in here: method, structures, early aggregation and the order of probing may change under
-the state. What must agree are the kind of the stage, the windows of its streams, the rule of answering, and into how
-many buckets it was divided.
+Nothing that a plan chooses is stored: method, structures, early aggregation and the order of probing may change while
+the state stays. The kind of the stage, the windows of its streams, the rule of answering and the number of buckets must
+agree.
 """
 
 from dataclasses import asdict
@@ -42,24 +42,23 @@ _KINDS: dict[type[StatefulStage], str] = {
     LastRowsPerKey: "last rows of each key",
     FoldAtInstants: "fold at instants",
     FoldAtArrivals: "fold at arrivals",
-    JoinAsFound: "join on entry",  # as it was called when the first checkpoints were written
+    JoinAsFound: "join on entry",  # the name of JoinAsFound when the first checkpoints were written
     JoinAtMoves: "join at moves",
 }
 
 
 def stored_columns(stage: StatefulStage, stored: Stored, orders: dict[str, tuple[str, ...]]) -> tuple[str, ...] | None:
-    """The columns of what is stored, whatever their order; None where the stage does not need it.
+    """The columns of something that is stored, in any order; None where the stage does not need it.
 
-    ``orders`` has for each stream the columns that order its rows.
+    ``orders`` has, for each stream, the columns that order its rows.
     """
     match stored:
         case EntriesOf(input=name):
-            spec = next((own for own in inputs_of(stage) if own.name == name), None)
+            spec = next((spec for spec in inputs_of(stage) if spec.name == name), None)
             if spec is None:
                 return None
-            counted = orders[name] if isinstance(spec.source, StreamRows) else ()
-            found = (BATCH, ROW) if isinstance(stage, FoldAtArrivals) else counted
-            return (*_entry_columns(spec), *found)
+            order = orders[name] if isinstance(spec.source, StreamRows) else ()
+            return (*_entry_columns(spec), *((BATCH, ROW) if isinstance(stage, FoldAtArrivals) else order))
         case BoundariesOf(stream=name):
             return (CELL, *orders[name], NUMBER, COPIES, EQUAL, MOVED)
         case ArrivalsOf(stream=name):
@@ -78,7 +77,7 @@ def _entry_columns(spec: InputSpec) -> tuple[str, ...]:
 
 
 def identity_facts(pipeline: Pipeline, number: int, buckets: int) -> dict[str, Any]:
-    """What state must agree with to be that of a stage, as it is stored."""
+    """What must agree between a stage and its state, as it is stored."""
     stage, timing = pipeline.stages[number], pipeline.timing
     return {
         "stage": _KINDS[type(stage)],
@@ -105,12 +104,12 @@ def _rule_facts(rule: EmissionRule) -> dict[str, Any]:
             return {"answers": "by window id", **asdict(rule)}
 
 
-def refuse_others(stored: dict[str, Any], own: dict[str, Any]) -> None:
-    """Says what differs where state is not this stage's."""
-    for name, wanted in own.items():
+def refuse_others(stored: dict[str, Any], wanted_facts: dict[str, Any]) -> None:
+    """Raises an error that says what differs, where the state is not that of this stage."""
+    for name, wanted in wanted_facts.items():
         if stored.get(name) != wanted:
             raise EvaluationError(
                 "the checkpoint belongs to another query, or to another number of partitions: "
-                f"in '{name}' it has {stored.get(name)}, and the query {wanted}",
-                "start the query that made it, with as many partitions, or use another checkpoint directory.",
+                f"in '{name}' the checkpoint has {stored.get(name)} and the query has {wanted}",
+                "run the query that wrote it, with the same number of partitions, or use another checkpoint directory.",
             )

@@ -1,1 +1,1 @@
-"""Live windows in memory: what they hold, how combinations are found in them, and the totals these come to."""
+"""Live windows in memory: what they hold, how combinations are found in them, and the totals over these."""

@@ -1,4 +1,4 @@
-"""Totals to which what combinations come to is added, and from which it is taken."""
+"""Totals that pair values are added to and subtracted from."""
 
 import numpy as np
 
@@ -18,13 +18,13 @@ class AddedTotals(GroupTotals):
         self.clear()
 
     def clear(self) -> None:
-        """Nothing is in any group."""
+        """Makes all groups empty."""
         kernel = type(self.totals)
         groups = 1 if self.body.is_global else 0
         self.totals = kernel(len(self.products), len(self.body.real_products), groups)
 
     def add(self, values: PairValues, sign: int) -> None:
-        """Adds rows to the totals of their groups, or takes them away."""
+        """Adds pair values to the totals of their groups (sign 1), or subtracts them (sign −1)."""
         if not len(values):
             return
         summed = by_group(values, values.group[None, :])
@@ -33,7 +33,8 @@ class AddedTotals(GroupTotals):
         totals.touched[groups] = 1
         before, moved = totals.ints[groups], sign * payload.ints
         after = before + moved
-        if ((before ^ after) & (moved ^ after) < 0).any():  # equal signs gave another one: it has wrapped around
+        # two numbers of one sign gave the other sign: it has wrapped around
+        if ((before ^ after) & (moved ^ after) < 0).any():
             raise too_many()
         totals.ints[groups] = after
         for hi in range(0, payload.reals.shape[1], 2):
@@ -41,14 +42,14 @@ class AddedTotals(GroupTotals):
             with np.errstate(all="ignore"):
                 high, low = dd.add(held, (sign * payload.reals[:, hi], sign * payload.reals[:, hi + 1]))
                 totals.dds[groups, hi], totals.dds[groups, hi + 1] = high, low
-                totals.wear[groups, hi] += sign * drift[:, hi]
-                totals.wear[groups, hi + 1] += np.abs(totals.wear[groups, hi]) + drift[:, hi + 1]
+                totals.drift[groups, hi] += sign * drift[:, hi]
+                totals.drift[groups, hi + 1] += np.abs(totals.drift[groups, hi]) + drift[:, hi + 1]
             if hi // 2 in self.exact and np.abs(high).max() >= EXACT:
                 raise too_many()
 
 
 def by_group(values: PairValues, codes: Integers) -> PairValues:
-    """Rows with equal codes, int64[columns, rows], together; their extremes are left away."""
+    """Pair values summed over rows with equal codes int64[columns, rows], without their extremes."""
     number, first = group_rows(codes)
     count, payload, drift = len(first), values.payload, values.payload.sizes()
     integers = [sum_ints(number, count, np.ascontiguousarray(column)) for column in payload.ints.T]

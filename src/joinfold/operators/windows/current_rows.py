@@ -1,7 +1,7 @@
-"""The current rows of a view: the last one of every key, group and origin.
+"""The current rows of a view: the last row of every key, group and set of carried values.
 
-A row of a view takes the place of the row before it: that one leaves the window and this one enters. A row that counts
-nothing says that its group is gone.
+The carried values of a view include the origin of a row, which is the bucket that made it. A new row replaces the row
+before it: the old one leaves the window and the new one enters. A row with the count 0 says that its group is gone.
 
     instant            10        20        30
     rows of a group    n=2       n=5       n=0
@@ -17,7 +17,10 @@ from joinfold.operators.entries import Entries, Ids, joined
 
 
 class CurrentRows:
-    """The rows of one view that are in force; a row lies at the id of what tells it apart."""
+    """The current rows of one view. A row is stored at the id of its key, group and carried values.
+
+    ``there`` is true for the ids that have a current row.
+    """
 
     def __init__(self) -> None:
         self.tables: list[IdTable] = []
@@ -30,23 +33,23 @@ class CurrentRows:
 
     @property
     def given(self) -> int:
-        """How many ids it has given, also to rows that are gone."""
+        """How many ids there are, also of rows that are gone."""
         return len(self.there)
 
     def take(self) -> Entries | None:
-        """All rows; none are left."""
+        """Removes all rows and returns them."""
         rows, there = self.rows, np.flatnonzero(self.there)
         self.tables, self.rows, self.there, self.count = [], None, np.zeros(0, np.bool_), 0
         return None if rows is None or not len(there) else rows.take(there)
 
     def replace(self, new: Entries) -> tuple[Entries, Entries]:
-        """Puts rows in the places of earlier ones; those that are replaced, and those that are new.
+        """Replaces earlier rows by new ones. Returns the rows that were replaced, and the rows that entered.
 
-        Cost: O(rows that come), amortised.
+        Cost: O(new rows), amortised.
         """
         ids = self._ids(new).astype(np.int64)
         _, from_end = np.unique(ids[::-1], return_index=True)
-        last = np.sort(len(ids) - 1 - from_end)  # of the rows of one group that come together
+        last = np.sort(len(ids) - 1 - from_end)  # a group may have several new rows: the last one counts
         new, ids = new.take(last), ids[last]
         rows = self._cover(new, int(ids.max()) + 1)
         gone = ids[self.there[ids]]
@@ -68,7 +71,7 @@ class CurrentRows:
         return first
 
     def _cover(self, like: Entries, ids: int) -> Entries:
-        """Room for so many rows."""
+        """The array of rows, with room for this many ids."""
         room = len(self.there)
         if self.rows is None or ids > room:
             more = max(ids, 2 * room)

@@ -1,15 +1,24 @@
-"""IC over hashed aggregation sets of all inputs, as one compiled step: the plan that most queries run.
+"""Fused windows: IC over hashed aggregation sets of all inputs, as one compiled step. Most queries run this plan.
 
-An entry that enters or leaves is multiplied with the payloads of the other input's (key, group) slots as they are
-found: nothing is kept of the combinations. With more inputs it is multiplied with all but one of them first, which have
-one slot for a key unless they are grouped: an entry costs what the inputs are and the groups that it touches, whatever
-the number of combinations. Extremes of two inputs are charged until their first member leaves (TC). Sets of two inputs
-may be tables (see ``kernels.aggregation_table``): which of them are is looked at anew at every instant.
+The window of each input is kept as an aggregation set: one payload, in a *slot*, for each key and group. An entry that
+enters or leaves is multiplied with the slots of the other input that have its key, and the products go to the totals.
+Combinations are never enumerated, and nothing is kept of them:
 
-Most products need not be computed. A column that has been zero so far (the upper limbs of small numbers, counts of
-NaN) makes its products zero; one that has equalled the count so far (the number of non-NULLs where there are no NULLs)
-makes them equal to those of the count. Such a product is *idle*. When a column changes its ways, its products wake up
-with the totals that they would have had: zero, or those of the count.
+    entry of a     key 7    count 2    Σx  9                            enters
+    slot of b      key 7    count 3    Σy  5                            in the window of b
+    totals         count += 2·3    Σx += 9·3    Σy += 2·5    Σx·y += 9·5
+
+With more than two inputs an entry is first multiplied with all other inputs but one. An input without groups has one
+slot per key. So the cost of an entry grows with the number of inputs and of the groups that it touches, not with the
+number of combinations.
+
+With two inputs there may be extremes, which are charged until the first member of a combination leaves (TC). A set may
+then also be a table (see ``kernels.aggregation_table``); that is decided anew at every instant.
+
+Most products need not be computed. A column that has been zero so far (the upper limbs of small numbers, counts of NaN)
+makes its products zero. A column that has equalled the count so far (the number of non-NULLs where there are no NULLs)
+makes its products equal to those of the count. Such a product is *idle*. When the column first has another value, its
+products *wake up*: each gets a column in the totals, with the values that it would have had: zero, or the count's.
 """
 
 from collections.abc import Sequence
@@ -20,10 +29,11 @@ from numpy.typing import NDArray
 
 from joinfold.errors import EvaluationError
 from joinfold.kernels import aggregation_table
-from joinfold.kernels import products as kernel
 from joinfold.kernels.aggregation_set import AggregationSet
 from joinfold.kernels.aggregation_table import Aggregated, AggregationTable, laid_out
 from joinfold.kernels.compiling import count_of_ids, readable
+from joinfold.kernels.products import add_products
+from joinfold.kernels.totals import OF_ALL, OF_DELTA, OF_DELTA_AND_SLOT, OF_SLOT, OF_SLOT_AND_DELTA, Totals
 from joinfold.operators.calendars.calendar import BEGINNING, END
 from joinfold.operators.entries import Entries
 from joinfold.operators.windows.group_totals import GroupTotals, Product
@@ -38,7 +48,7 @@ EXACT = 2.0**100
 
 
 class FusedWindows:
-    """All windows as aggregation sets, some of which are tables, and what their combinations come to."""
+    """All windows as aggregation sets or tables, and the totals over their combinations."""
 
     def __init__(self, body: Body, only_changed: bool) -> None:
         self.body = body
@@ -47,14 +57,14 @@ class FusedWindows:
         self.has_tables = (
             len(body.inputs) == 2 and not (body.has_constant_row or body.real_products) and len(self.totals.grouped) < 2
         )
-        self.known = [(0, 0)] * len(body.inputs)  # how many keys and groups the entries of each have
+        self.known = [(0, 0)] * len(body.inputs)  # how many keys and groups the entries of each input have
         self.stairs = [ExtremeStairs(extreme) for extreme in body.extremes]
         if body.has_constant_row:
             self._add_constant_row()
 
     @property
     def has_drifted(self) -> bool:
-        """Whether a floating sum has become small against what has gone through it."""
+        """Whether the rounding error of a floating sum may be too large; the bucket is then rebuilt."""
         return self.totals.has_drifted
 
     @property
@@ -69,7 +79,7 @@ class FusedWindows:
         return held + self.totals.totals.bytes_held
 
     def expect(self, ordinal: int, entries: Entries) -> None:
-        """Products wake up that these entries will need, and tables get places for them."""
+        """Wakes the products that these entries will need, and makes room for their keys and groups in tables."""
         self.totals.watch(ordinal, entries.payload.ints)
         if self.has_tables:
             keys, groups = self.known[ordinal]
@@ -79,7 +89,7 @@ class FusedWindows:
             self.sets[ordinal] = laid_out(self.sets[ordinal], keys, groups)
 
     def enter(self, ordinal: int, entries: Entries, leaves: Integers, now: int) -> None:
-        """Entries enter their window, where each stays until it leaves."""
+        """Lets entries enter their window; each stays until its time in ``leaves``."""
         self._apply(ordinal, entries, 1)
         mode, pairs = self.totals.mode([ordinal], 1 - ordinal), self.totals.table
         for number, stairs in enumerate(self.stairs):
@@ -92,26 +102,29 @@ class FusedWindows:
                 stairs.enter_partners(entries.key[there], entries.group[there], leaves[there], mode, pairs, now)
 
     def leave(self, ordinal: int, entries: Entries, now: int) -> None:
-        """Entries leave their window; their extremes have gone by themselves."""
+        """Lets entries leave their window. Their extremes expire without this."""
         self._apply(ordinal, entries, -1)
 
     @property
     def given(self) -> int:
-        """How many combinations of groups have an id; all others are those of the vocabulary."""
+        """How many combinations of groups have an id. All other ids are in the vocabulary."""
         return self.totals.given
 
     def advance(self, now: int) -> None:
-        """The totals are where they are; sets lie as it is best for what they hold now."""
+        """Lays sets out as slabs or tables, as fits what they hold now. The totals are up to date already."""
         if self.has_tables:
             self.sets = [laid_out(held, *known) for held, known in zip(self.sets, self.known, strict=True)]
 
     def heads(self, now: int) -> list[tuple[Integers, Flags]]:
-        """For each extreme the codes of all groups as they stand, and where there is one."""
+        """For each extreme, the code of its value in each group at ``now``, and whether the group has one.
+
+        Raises an error first if an integer of the totals might have wrapped around.
+        """
         self._refuse_wrapped()
         return [stairs.heads(now) for stairs in self.stairs]
 
     def expire(self, now: int) -> None:
-        """Forgets extremes that have left."""
+        """Frees the memory of extremes that have left."""
         for stairs in self.stairs:
             stairs.expire(now)
 
@@ -128,10 +141,10 @@ class FusedWindows:
             stairs.enter_partners(nothing, nothing, np.array([END]), self.totals.mode([1], 0), None, BEGINNING)
 
     def _refuse_wrapped(self) -> None:
-        """Raises an error where an integer might have wrapped around: integers are exact or they are refused.
+        """Raises an error where an integer might have wrapped around: integers are exact, or the query fails.
 
-        A limb is at most 2^31 for each row, so few combinations cannot wrap; for many it is asked how large the limbs
-        are. Sums of products of two integers are double-doubles, exact below 2^100.
+        A limb is at most 2^31 per row, so few combinations cannot wrap around; for many, the actual size of the limbs
+        decides. Sums of products of two integers are double-doubles, which are exact below 2^100.
         """
         totals = self.totals.totals
         pairs = int(totals.ints[:, 0].max(initial=0))
@@ -150,7 +163,7 @@ class FusedWindows:
             )
 
     def _largest_factor(self) -> float:
-        """The largest product of limbs that a combination adds to an integer, on the average over a slot."""
+        """The largest product of limbs that a combination adds to an integer, as an average over a slot."""
         each = []
         for side in self.sets:
             _, _, integers = side.members()
@@ -160,7 +173,7 @@ class FusedWindows:
 
 
 class FusedTotals(GroupTotals):
-    """Totals of which only the products that are not idle have a column."""
+    """Totals that have a column only for products that are not idle."""
 
     def __init__(self, body: Body, only_changed: bool) -> None:
         super().__init__(body, only_changed, 1)
@@ -189,13 +202,14 @@ class FusedTotals(GroupTotals):
             return
         if between:
             products = np.array(self.awake, np.int64)
-            slabs = [held for held in sets if isinstance(held, AggregationSet)]  # all of them: tables are for two
+            # all sets are slabs: there are tables only with two inputs
+            slabs = [held for held in sets if isinstance(held, AggregationSet)]
             delta = multiplied(
                 entries, products, ordinal, [(number, slabs[number], number in self.grouped) for number in between]
             )
             key, group, integers = delta.key, delta.group, delta.integers
             columns = np.stack([delta.columns, products[:, last]], axis=1)
-        kernel.add_products(
+        add_products(
             key,
             group,
             integers,
@@ -210,13 +224,13 @@ class FusedTotals(GroupTotals):
         )
 
     def _path(self, ordinal: int) -> tuple[list[int], int]:
-        """The inputs that a delta of one is multiplied with first, and the last, which is grouped if one is."""
+        """The inputs that a delta is multiplied with first, and the last one, which is grouped if any of them is."""
         others = [other for other in range(len(self.body.inputs)) if other != ordinal]
         last = next((other for other in reversed(others) if other in self.grouped), others[-1])
         return [other for other in others if other != last], last
 
     def _factors(self, ordinal: int, other: int) -> tuple[Integers, Integers]:
-        """The columns of two inputs that make each product: of integers, and of reals as the kernels want them."""
+        """For each product, the columns of two inputs: of integers and of reals, in the format of the kernels."""
         found = self.factors.get((ordinal, other))
         if found is None:
             integers = np.array(self.awake, np.int64)[:, [ordinal, other]]
@@ -226,59 +240,59 @@ class FusedTotals(GroupTotals):
         return found
 
     def mode(self, delta: Sequence[int], slot: int) -> int:
-        """Whose group a combination belongs to, as the kernels want it: that of the delta's inputs, or of the slots."""
+        """Whose group a combination belongs to, as a mode of the kernels: that of the delta, of the slot, or both."""
         of_delta = next((ordinal for ordinal in delta if ordinal in self.grouped), None)
         if of_delta is None:
-            return kernel.OF_SLOT if slot in self.grouped else kernel.OF_ALL
+            return OF_SLOT if slot in self.grouped else OF_ALL
         if slot not in self.grouped:
-            return kernel.OF_DELTA
-        return kernel.OF_DELTA_AND_SLOT if of_delta < slot else kernel.OF_SLOT_AND_DELTA
+            return OF_DELTA
+        return OF_DELTA_AND_SLOT if of_delta < slot else OF_SLOT_AND_DELTA
 
     def counts_of(self, product: Product) -> Integers | None:
         """A column of all groups; None where it is zero in all of them."""
-        stands = self._represented(product)
-        return None if stands is None else self.totals.ints[:, self.awake.index(stands)]
+        representative = self._representative(product)
+        return None if representative is None else self.totals.ints[:, self.awake.index(representative)]
 
     def integer_products(self, computed: Integers) -> Integers:
-        """The integer products in the body's order, of rows of the totals' integers."""
+        """The integer products in the body's order, from rows of the totals' integers."""
         complete = np.zeros((len(computed), len(self.body.integer_products)), np.int64)
         for column, product in enumerate(self.body.integer_products):
-            stands = self._represented(product)
-            if stands is not None:
-                complete[:, column] = computed[:, self.awake.index(stands)]
+            representative = self._representative(product)
+            if representative is not None:
+                complete[:, column] = computed[:, self.awake.index(representative)]
         return complete
 
     def watch(self, ordinal: int, integers: Integers) -> None:
-        """Wakes the products of columns that are no longer zero, or no longer the count."""
+        """Wakes the products of columns that are no longer zero, or no longer equal to the count."""
         zero, same = self.idle_zero[ordinal], self.idle_count[ordinal]
         not_zero = [column for column in zero.nonzero()[0] if integers[:, column].any()]
-        others = same.nonzero()[0][1:]  # the count is always itself
+        others = same.nonzero()[0][1:]  # without the first, which is the count
         not_same = [column for column in others if (integers[:, column] != integers[:, 0]).any()]
         if not (not_zero or not_same):
             return
-        before = {product: self._represented(product) for product in self.products}
+        before = {product: self._representative(product) for product in self.products}
         zero[not_zero] = False
         same[not_same] = False
         for product in self.products:
-            wanted, had = self._represented(product), before[product]
+            wanted, had = self._representative(product), before[product]
             if wanted is not None and wanted not in self.awake:
                 source = None if had is None else self.totals.ints[:, self.awake.index(had)]
                 self._wake(wanted, source)
 
-    def _represented(self, product: Product) -> Product | None:
-        """The product that stands for this one; None for zero."""
+    def _representative(self, product: Product) -> Product | None:
+        """The product whose column has the values of this one; None if they are zero."""
         columns = list(enumerate(product[:-1]))
         if any(self.idle_zero[ordinal][column] for ordinal, column in columns):
             return None
         return tuple(0 if self.idle_count[ordinal][column] else column for ordinal, column in columns)
 
     def _wake(self, product: Product, source: Integers | None) -> None:
-        assert not self.emitted_totals.instants, "what is noted has a column for each product that is awake"
-        grown = kernel.Totals(len(self.awake) + 1, len(self.real_products), self.totals.groups)
+        assert not self.emitted_totals.instants, "emitted rows have a column for each product that is awake"
+        grown = Totals(len(self.awake) + 1, len(self.real_products), self.totals.groups)
         grown.ints[:, :-1] = self.totals.ints
         grown.ints[:, -1] = 0 if source is None else source
         grown.dds[:] = self.totals.dds
-        grown.wear[:] = self.totals.wear
+        grown.drift[:] = self.totals.drift
         grown.largest[:] = self.totals.largest
         grown.touched[:] = self.totals.touched
         self.totals = grown

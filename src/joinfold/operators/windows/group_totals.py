@@ -1,10 +1,12 @@
-"""The totals of every group, and the rows that are noted of them at each instant.
+"""The totals of every group, and the rows that are emitted of them at each instant.
 
-A group is that of one input, or a combination of groups of several, which are paired into one id. Columns of integers
-are products over all places, the number of combinations first; then double-doubles.
+A group is a group of one input, or a combination of groups of several inputs, which are paired into one id. Totals have
+integer columns and double-doubles. An integer column is a product of one column of each input and of the pair; the
+first counts combinations.
 
-Floating sums are watched (see ``kernels.aggregation_set`` for their drift). An input has one more integer column for
-each real one, which counts the rows of entries that are not zero: where none is left the sum is zero, exactly.
+Floating sums have their drift watched (see ``kernels.aggregation_set``). Each input has one more integer column for
+each real, which counts the rows in which it is not zero. Where no combination of such rows is left, the sum is set to
+zero.
 """
 
 from collections.abc import Sequence
@@ -14,8 +16,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from joinfold.kernels import products as kernel
 from joinfold.kernels.identity import IdTable
+from joinfold.kernels.totals import Totals
 from joinfold.physical.payload import ColumnRef, Sums
 from joinfold.physical.stage import Body
 
@@ -30,7 +32,7 @@ Item = TypeVar("Item", np.int64, np.bool_)
 
 @dataclass(slots=True)
 class EmittedTotals:
-    """The groups noted at some instants, and the rows of their totals then."""
+    """The groups that were emitted at some instants, and the rows of their totals then."""
 
     instants: list[int] = field(default_factory=list)
     groups: list[Integers] = field(default_factory=list)
@@ -40,7 +42,7 @@ class EmittedTotals:
 
 
 class GroupTotals:
-    """Running sums over all live combinations, by group; ``only_changed``: a view wants the groups that changed."""
+    """Running sums over all live combinations, by group; ``only_changed``: emits only changed groups, for a view."""
 
     def __init__(self, body: Body, only_changed: bool, integer_columns: int) -> None:
         self.body = body
@@ -59,9 +61,10 @@ class GroupTotals:
         ]
         self.products: tuple[Product, ...] = (*body.integer_products, *self.nonzero.values())
         groups = 1 if body.is_global else 0
-        self.totals = kernel.Totals(integer_columns, len(body.real_products), groups)
+        self.totals = Totals(integer_columns, len(body.real_products), groups)
         self.emitted_totals = EmittedTotals()
-        self.touched: list[Integers] = []  # of a view: the groups whose totals have changed since they were noted
+        # for a view, the groups whose totals may have changed since they were last emitted
+        self.touched: list[Integers] = []
         self.heads_emitted: list[tuple[Integers, Flags]] = []
 
     @property
@@ -70,25 +73,26 @@ class GroupTotals:
         return max(map(len, self.pairs), default=0)
 
     def group_of(self, ids: Sequence[Ids]) -> Integers:
-        """The group of combinations, from the group ids at all places that have groups; at least one has."""
+        """The group of each combination, from the group ids of all inputs that have groups; at least one has."""
         found = ids[0]
         for table, own in zip(self.pairs, ids[1:], strict=True):
             found = table.intern_pairs(found, own)
         return found.astype(np.int64)
 
     def group_ids(self, groups: Integers) -> dict[int, Ids]:
-        """For totals' groups, the group ids at all places that have groups."""
+        """The group ids of each input that has groups, from the groups of totals."""
         ids = groups.astype(np.int32)
         found: dict[int, Ids] = {}
         for ordinal, table in zip(reversed(self.grouped[1:]), reversed(self.pairs), strict=True):
-            before, own = table.pairs()
-            found[ordinal], ids = own[ids], before[ids]
+            earlier, last = table.pairs()
+            found[ordinal], ids = last[ids], earlier[ids]
         return {self.grouped[0]: ids, **dict(reversed(found.items()))} if self.grouped else {}
 
     def emit(self, instant: int, heads: list[tuple[Integers, Flags]], always: bool) -> None:
-        """Notes the groups that exist at an instant, of a view those that have changed since the last.
+        """Emits the groups that exist at an instant; for a view, those that have changed since they were last emitted.
 
-        With ``always`` also the one group of a query without groups.
+        ``heads`` has, for each extreme, its code in each group. With ``always`` the one group of a query without groups
+        is emitted even if it is empty.
         """
         self.finish_updates()
         live = self._changed(heads) if self.only_changed else np.flatnonzero(self.totals.ints[:, 0])
@@ -115,29 +119,30 @@ class GroupTotals:
         return np.flatnonzero(changed)
 
     def take_emitted(self) -> EmittedTotals:
-        """What was noted since the last time."""
+        """What was emitted since the last call."""
         emitted, self.emitted_totals = self.emitted_totals, EmittedTotals()
         return emitted
 
     @property
     def has_drifted(self) -> bool:
-        """Whether a floating sum may be wrong by more than 1e-9 of its weight.
+        """Whether the error of a floating sum may exceed 1e-9 of its weight.
 
-        It is wrong by at most 2^−103 of the turnover. Its weight is at least the sum itself, and at least what is known
-        of the weight, to 2^−52 of the turnover. An overflow never leaves a sum by itself.
+        The error is at most 2^−103 of the turnover. The weight is at least the sum itself. It is also known directly,
+        with an error of 2^−52 of the turnover. A sum that has overflowed counts as drifted: it never recovers by
+        itself.
         """
         if not self.nonzero:
             return False
         self.finish_updates()
-        weight, turnover = self.totals.wear[:, 0::2], self.totals.wear[:, 1::2]
+        weight, turnover = self.totals.drift[:, 0::2], self.totals.drift[:, 1::2]
         with np.errstate(invalid="ignore"):
             least = np.maximum(np.abs(self.totals.dds[:, 0::2]), weight - WEIGHED * turnover)
             return not bool((np.isfinite(turnover) & (least >= DRIFTED * turnover)).all())
 
     def finish_updates(self) -> None:
-        """Makes floating sums exactly zero where no combination is left, or none that is not zero.
+        """Sets floating sums to exactly zero where no combination is left, or none that is not zero.
 
-        Of a view it also remembers which groups may have changed.
+        For a view it also remembers which groups may have changed.
         """
         if not (self.only_changed or self.body.real_products):
             return
@@ -148,24 +153,24 @@ class GroupTotals:
             counts = self.counts_of(product)
             zero = ... if counts is None else counts == 0
             self.totals.dds[zero, 2 * number : 2 * number + 2] = 0.0
-            self.totals.wear[zero, 2 * number : 2 * number + 2] = 0.0
+            self.totals.drift[zero, 2 * number : 2 * number + 2] = 0.0
 
     def counts_of(self, product: Product) -> Integers | None:
         """A column of all groups; None where it is zero in all of them."""
         return self.totals.ints[:, self.products.index(product)]
 
     def integer_products(self, computed: Integers) -> Integers:
-        """The integer products in the body's order, of rows of the totals' integers."""
+        """The integer products in the body's order, from rows of the totals' integers."""
         return computed[:, : len(self.body.integer_products)]
 
 
 def _nonzero(spec: Sums, ref: ColumnRef) -> int:
-    """The column that counts what is not zero in a factor."""
+    """The column that counts the rows in which a factor is not zero."""
     return ref.index if ref.is_integer else len(spec.integers) + ref.index
 
 
 def _taken(values: NDArray[Item], groups: Integers) -> NDArray[Item]:
-    """The values of groups; zero for groups that the values do not reach."""
+    """The values of groups; zero for groups beyond the end of ``values``."""
     found = np.zeros(len(groups), values.dtype)
     reached = groups < len(values)
     found[reached] = values[groups[reached]]

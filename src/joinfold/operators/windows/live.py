@@ -1,11 +1,11 @@
-"""What a bucket holds while its windows move: ids for values, a method with its windows, and what was noted.
+"""What a bucket has in memory while its windows move: the vocabulary, the windows with a method, and what was emitted.
 
-When entries enter and leave is up to the two ways of answering: at instants (`stages.fold`) and at every row
-(`stages.arrivals`).
+The two ways of answering, at instants (`stages.fold`) and at arrivals (`stages.arrivals`), decide when entries enter
+and leave.
 
-Ids and labels are never given back, and floating sums round as they move. So what is here is made anew from the live
-entries now and then: when few of the ids are still in use, when no label is left between two values, and when a sum has
-become so small that what it was before could show in it.
+Ids and labels are never freed, and floating sums drift. So all of this is rebuilt from the live entries now and then:
+when few of the ids are still in use, when no label is left between two values, and when a sum has become so small that
+rounding errors of its earlier values could show in it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,11 +25,14 @@ from joinfold.physical.choice import FoldChoice
 from joinfold.physical.column_names import INSTANT, extreme_column, integer_column, real_columns
 from joinfold.physical.stage import Body
 
-MANY = 2**16  # ids that are kept whether they are in use or not
+MANY = 2**16  # tables with fewer ids are never rebuilt for their size
 
 
 class Windows(Protocol):
-    """The live windows of all inputs, and the totals over their combinations."""
+    """The live windows of all inputs, and the totals over their combinations.
+
+    At every instant a bucket calls `leave`, `enter` and `advance`, in this order, and then reads totals and `heads`.
+    """
 
     @property
     def totals(self) -> GroupTotals:
@@ -37,41 +40,45 @@ class Windows(Protocol):
 
     @property
     def has_drifted(self) -> bool:
-        """Whether a floating sum has become small against what has gone through it."""
+        """Whether the rounding error of a floating sum may be too large; the bucket is then rebuilt."""
 
     @property
     def live_entries(self) -> int:
-        """How many entries the windows hold, after aggregation where there is any."""
+        """How many entries the windows hold, after early aggregation where there is any."""
 
     @property
     def bytes_held(self) -> int:
         """The memory of the windows and of what is kept of combinations."""
 
     def expect(self, ordinal: int, entries: Entries) -> None:
-        """Entries are known that will enter later; none enters that was not expected."""
+        """Prepares for entries that will enter later. It is called for all entries as soon as they are read."""
 
     def enter(self, ordinal: int, entries: Entries, leaves: Integers, now: int) -> None:
-        """Entries enter their window at ``now``, where each stays until it leaves."""
+        """Lets entries enter their window at ``now``; each stays until its time in ``leaves``."""
 
     def leave(self, ordinal: int, entries: Entries, now: int) -> None:
-        """Entries leave their window at ``now``."""
+        """Lets entries leave their window at ``now``."""
 
     @property
     def given(self) -> int:
-        """How many ids its largest table has given, beside those of the vocabulary."""
+        """How many ids the largest table has, apart from the vocabulary; see `Live.is_outgrown`."""
 
     def advance(self, now: int) -> None:
-        """Brings the totals to ``now``."""
+        """Brings the totals to ``now``. It is called after `leave` and `enter`, before totals are read."""
 
     def heads(self, now: int) -> list[tuple[Integers, Flags]]:
-        """For each extreme the codes of all groups at ``now``, and where there is one."""
+        """For each extreme, the code of its value in each group at ``now``, and whether the group has one.
+
+        It is called whenever groups are emitted. Windows that do not check every sum of integers as they add it raise
+        an error here if one might have wrapped around.
+        """
 
     def expire(self, now: int) -> None:
-        """Gives memory back of what has left."""
+        """Frees the memory of what has left; a fold calls it after the last instant of a micro-batch."""
 
 
 class Live:
-    """The live windows of one bucket; ``earlier`` is what was noted before they were rebuilt."""
+    """The live windows of one bucket; ``earlier`` is what was emitted before a rebuild and not taken yet."""
 
     def __init__(
         self,
@@ -98,31 +105,34 @@ class Live:
 
     @property
     def given(self) -> int:
-        """How many ids or labels the largest table has given."""
+        """How many ids or labels the largest table has."""
         return max(self.vocabulary.given, self.windows.given)
 
     def remember_given(self) -> None:
-        """All that was given so far is in use: combinations may have more values and groups than there are entries."""
+        """Remembers the size of the tables after a rebuild, when all ids are in use.
+
+        It may exceed the number of entries: combinations may have more values and groups than there are entries.
+        """
         self._given_at_first = self.given
 
     def is_outgrown(self, entries: int, given_elsewhere: int = 0) -> bool:
-        """Whether ids and labels are many more than what is left."""
+        """Whether the tables have many more ids and labels than there are entries."""
         return max(self.given, given_elsewhere) > max(MANY, 4 * entries, 2 * self._given_at_first)
 
     def emit(self, instant: int, now: int, always: bool) -> None:
-        """Notes the groups as they stand ``now``, under an instant or another number."""
+        """Emits the groups as they are ``now``, under an instant or another number."""
         heads = self.windows.heads(now)
         self.windows.totals.emit(instant, heads, always)
 
     def emitted(self) -> pa.RecordBatch | None:
-        """The rows that were noted, with groups and extremes as values again."""
+        """Takes all rows that were emitted, with groups and extremes as values again; None where there are none."""
         parts, self.earlier = self.emitted_so_far(), []
         if len(parts) < 2:
             return parts[0] if parts else None
         return together(parts)
 
     def emitted_so_far(self) -> list[pa.RecordBatch]:
-        """The rows that were noted, in pieces."""
+        """Takes all rows that were emitted, as several batches."""
         return [*self.earlier, *self._emitted()]
 
     def _emitted(self) -> Iterator[pa.RecordBatch]:
@@ -134,7 +144,7 @@ class Live:
         integers, reals = totals.integer_products(np.concatenate(taken.integers)), np.concatenate(taken.reals)
         columns = {INSTANT: pa.array(np.repeat(taken.instants, [len(groups) for groups in taken.groups]))}
         columns |= dict(zip(self.body.groups, groups, strict=True))
-        columns |= {integer_column(number): pa.array(own) for number, own in enumerate(integers.T)}
+        columns |= {integer_column(number): pa.array(values) for number, values in enumerate(integers.T)}
         for number in range(reals.shape[1] // 2):
             high, low = real_columns(number)
             columns |= {high: pa.array(reals[:, 2 * number]), low: pa.array(reals[:, 2 * number + 1])}

@@ -1,7 +1,8 @@
-"""Windows whose combinations are found one by one: any join, any method, any structure.
+"""Matched windows: combinations are found one by one, for any join, any method and any structure.
 
-    entries that enter or leave ──▶ probing ──▶ combinations ──▶ their values ──▶ method ──▶ totals
-                                      │  structures of the other windows             pc, ic, tc
+    entries that enter or leave ──▶ probing ──▶ combinations ──▶ pair values ──▶ method ──▶ totals
+                                       │                                         pc, ic, tc
+                                       └── structures of the other windows
 
 Combinations come in chunks, so memory is bounded by what the method keeps of them.
 """
@@ -47,7 +48,7 @@ class MatchedWindows:
 
     @property
     def has_drifted(self) -> bool:
-        """Whether a floating sum has become small against what has gone through it."""
+        """Whether the rounding error of a floating sum may be too large; the bucket is then rebuilt."""
         return self.totals.has_drifted
 
     @property
@@ -57,7 +58,7 @@ class MatchedWindows:
 
     @property
     def given(self) -> int:
-        """How many ids its largest table has given."""
+        """How many ids the largest table has."""
         return max(self.totals.given, self.prober.given, *(window.members.given for window in self.windows))
 
     @property
@@ -71,10 +72,10 @@ class MatchedWindows:
         return sum(window.touched for window in self.windows)
 
     def expect(self, ordinal: int, entries: Entries) -> None:
-        """Nothing has to be prepared for entries that will enter."""
+        """Does nothing: there is nothing to prepare."""
 
     def enter(self, ordinal: int, entries: Entries, leaves: Integers, now: int) -> None:
-        """Entries enter their window, where each stays until it leaves."""
+        """Adds the combinations of entries with all members of the other windows, then inserts the entries."""
         for sides in self._combinations(ordinal, entries, leaves):
             self.method.add(pair_values(self.body, self.totals, sides), now)
         window = self.windows[ordinal]
@@ -82,7 +83,7 @@ class MatchedWindows:
         window.change(INSERT, new, self.prober.keys, self.vocabulary)
 
     def leave(self, ordinal: int, entries: Entries, now: int) -> None:
-        """Entries leave their window."""
+        """Subtracts the combinations of entries, if the method needs that, and removes the entries."""
         if self.method.joins_leaving:
             for sides in self._combinations(ordinal, entries, np.full(len(entries), now)):
                 self.method.subtract(pair_values(self.body, self.totals, sides))
@@ -95,11 +96,11 @@ class MatchedWindows:
         self.method.advance(now)
 
     def heads(self, now: int) -> list[tuple[Integers, NDArray[np.bool_]]]:
-        """For each extreme the codes of all groups, and where there is one."""
+        """For each extreme, the code of its value in each group at ``now``, and whether the group has one."""
         return self.method.heads(now)
 
     def expire(self, now: int) -> None:
-        """Nothing is held of what has left."""
+        """Does nothing: no memory is held for entries that have left."""
 
     def _window(self, ordinal: int, choice: FoldChoice) -> IndexedWindow:
         spec = self.body.inputs[ordinal]

@@ -1,8 +1,8 @@
-"""The live entries of one window, in numbered slots that are used again.
+"""The live entries of one window, in numbered slots that are reused.
 
-Entries are kept apart, or *merged*: those with equal keys, groups and carried values share a slot (and, where what
-becomes of a combination depends on when it ends, only if they leave together). A window is a queue, so what leaves is
-always what entered first; not so a view, whose rows are found by what tells them apart.
+Entries stay single, or are *merged*: entries with equal keys, groups and carried values share a slot. Where it matters
+when a combination ends, they share it only if they also leave together. A window is a queue, so the entries that leave
+are always those that entered first. A view is not: the rows that leave are looked up by key, group and carried values.
 """
 
 from collections import deque
@@ -24,7 +24,7 @@ _COLUMNS = ("cells", "parts", "group", "carried", "leaves", "_identity")
 
 
 class Members:
-    """Slots with payloads; ``integer_columns`` includes the counts of what is not zero in the reals."""
+    """Slots with payloads; ``integer_columns`` includes the counts of rows in which a real is not zero."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Members:
 
     @property
     def given(self) -> int:
-        """How many ids its largest table has given; those of entries that leave together go on with time."""
+        """How many ids the largest table has. Leaving times get ids too, so with ``by_leave`` it grows with time."""
         return max(map(len, self._tables)) if self.merged else 0
 
     @property
@@ -70,7 +70,7 @@ class Members:
         return sum(array.nbytes for array in arrays) + self.payload.nbytes + tables
 
     def enter(self, entries: Entries, leaves: Integers) -> Integers:
-        """Takes entries in; the slots that are new."""
+        """Adds entries. Returns the slots that are new."""
         if not self.merged:
             slots = self._new_slots(entries, np.arange(len(entries)), leaves)
             self._add(slots, entries.payload, 1)
@@ -92,7 +92,7 @@ class Members:
         return new
 
     def leave(self, entries: Entries) -> Integers:
-        """Lets the entries that entered first go; the slots that are gone, whose keys can still be read."""
+        """Removes entries. Returns the slots that are now free; their keys can still be read."""
         count = len(entries)
         slots = (
             self._first_in(count) if self.is_queue else self._slot_of[self._identities(entries, np.full(count, END))]
@@ -107,7 +107,7 @@ class Members:
 
     @property
     def entries(self) -> Entries:
-        """The entries that are there, which are not merged."""
+        """All entries, which must not be merged."""
         assert not self.merged
         there = np.ones(self._used, np.bool_)
         there[self._free] = False
@@ -122,7 +122,7 @@ class Members:
         )
 
     def drop(self, slots: Integers) -> None:
-        """Lets entries go that are not merged, in whatever order; their keys can still be read."""
+        """Removes entries that are not merged, in any order; their keys can still be read."""
         assert not self.merged
         self._entered.clear()
         self._free += slots.tolist()
@@ -132,7 +132,7 @@ class Members:
         return Side(self.group[slots], self.carried[slots], self.leaves[slots], self.payload.take(slots))
 
     def _first_in(self, count: int) -> Integers:
-        """Takes so many slots from the front of the queue."""
+        """Takes this many slots from the front of the queue."""
         found = [np.empty(0, np.int64)]
         while count:
             slots = self._entered.popleft()
@@ -155,7 +155,7 @@ class Members:
         return slots
 
     def _numbers(self, parts: Ids) -> Integers:
-        """Free slots for entries. Those of one key get neighbours, so that a probe for it reads little memory."""
+        """Free slots for entries. Entries of one key get neighbouring slots, so probing a key reads little memory."""
         again = self._free[max(len(self._free) - len(parts), 0) :]
         del self._free[len(self._free) - len(again) :]
         fresh = len(parts) - len(again)
@@ -171,38 +171,38 @@ class Members:
     def _add(self, slots: Integers, payload: Payload, sign: int) -> None:
         if not len(slots):
             return
-        own, (integers, reals, *_) = self.payload, payload
-        assert own.drift is not None
+        held_payload, (integers, reals, *_) = self.payload, payload
+        assert held_payload.drift is not None
         sizes = [np.abs(high) for high in reals[:, 0::2].T]
-        if self.merged:  # entries of one batch may share a slot
+        if self.merged:  # entries that enter together may share a slot
             number, first = group_rows(slots[None, :])
             integers = np.stack([sum_ints(number, len(first), column) for column in integers.T], axis=1)
             reals = summed_reals(number, len(first), reals)
             sizes = [np.bincount(number, size, len(first)) for size in sizes]
             slots = slots[first]
-        own.ints[slots] += sign * integers
+        held_payload.ints[slots] += sign * integers
         for hi in range(0, reals.shape[1], 2):
-            held = (own.reals[slots, hi], own.reals[slots, hi + 1])
+            held = (held_payload.reals[slots, hi], held_payload.reals[slots, hi + 1])
             size = sizes[hi // 2]
             with np.errstate(all="ignore"):
-                own.reals[slots, hi], own.reals[slots, hi + 1] = dd.add(
+                held_payload.reals[slots, hi], held_payload.reals[slots, hi + 1] = dd.add(
                     held, (sign * reals[:, hi], sign * reals[:, hi + 1])
                 )
-                own.drift[slots, hi] += sign * size
-                own.drift[slots, hi + 1] += np.abs(own.drift[slots, hi]) + size
+                held_payload.drift[slots, hi] += sign * size
+                held_payload.drift[slots, hi + 1] += np.abs(held_payload.drift[slots, hi]) + size
 
     def _raise(self, slots: Integers, payload: Payload) -> None:
-        """Extremes of slots become at least those of the entries; slots with extremes are of one leaving time."""
-        own, lowest = self.payload, np.iinfo(np.int64).min
+        """Raises the extremes of slots to those of the entries. All entries of such a slot leave together."""
+        held_payload, lowest = self.payload, np.iinfo(np.int64).min
         for extreme in range(payload.codes.shape[1]):
             has = payload.has[:, extreme]
             there, found = slots[has], payload.codes[has, extreme]
-            own.codes[there[~own.has[there, extreme]], extreme] = lowest
-            np.maximum.at(own.codes[:, extreme], there, found)
-            own.has[there, extreme] = True
+            held_payload.codes[there[~held_payload.has[there, extreme]], extreme] = lowest
+            np.maximum.at(held_payload.codes[:, extreme], there, found)
+            held_payload.has[there, extreme] = True
 
     def _identities(self, entries: Entries, leaves: Integers) -> Integers:
-        """The id of what tells entries apart."""
+        """The id of each entry's keys, group and carried values, with ``by_leave`` also of its leaving time."""
         columns = [*entries.parts.T, entries.group, entries.carried]
         tables = iter(self._tables)
         ids: Ids = np.zeros(len(entries), np.int32)

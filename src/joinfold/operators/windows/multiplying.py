@@ -1,7 +1,7 @@
-"""A delta times the windows of other inputs with the same key, before the last of them: payloads by payloads.
+"""Fused windows of more than two inputs: a delta times the slots, with its key, of all other inputs but the last.
 
-Of an input without groups a key has one slot, so nothing multiplies but the numbers. The product of a delta's column
-with columns of the others is a column of its own; products that begin alike share it.
+An input without groups has one slot per key, so the delta does not get more rows. The product of a column of the delta
+with columns of these inputs is one column of the result. Products that differ only in the last input share it.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from joinfold.operators.windows.pair_values import WHOLE, too_many
 
 @dataclass(frozen=True, slots=True)
 class Multiplied:
-    """The delta that meets the last input; ``columns`` has for each product the column where it begins."""
+    """The delta that is multiplied with the last input; ``columns`` has, for each product, its column here."""
 
     key: Ids
     group: Ids
@@ -28,9 +28,10 @@ class Multiplied:
 def multiplied(
     entries: Entries, products: Integers, ordinal: int, others: Sequence[tuple[int, AggregationSet, bool]]
 ) -> Multiplied:
-    """Entries times all but the last of the other inputs, each with its set and whether it is grouped.
+    """Entries times all other inputs but the last; ``others`` has the ordinal, the set and whether it is grouped.
 
-    products int64[P, inputs]. At most one of the delta and these others is grouped. Cost: O(P) for each combination.
+    products int64[P, inputs]. At most one of the delta and the others is grouped. Cost: O(P) for each combination of
+    slots.
     """
     rows, group = np.arange(len(entries)), entries.group
     slots: list[tuple[int, Integers, Integers]] = []
@@ -50,8 +51,8 @@ def multiplied(
     begun = products[:, [ordinal, *(other for other, _, _ in slots)]]
     distinct, columns = np.unique(begun, axis=0, return_inverse=True)
     integers = np.empty((len(rows), len(distinct)), np.int64)
-    for number, (own, *factors) in enumerate(distinct.tolist()):
-        column = entries.payload.ints[rows, own]
+    for number, (delta_column, *factors) in enumerate(distinct.tolist()):
+        column = entries.payload.ints[rows, delta_column]
         size = np.abs(column.astype(np.float64))
         for factor, (_, ints, positions) in zip(factors, slots, strict=True):
             found = ints[positions, factor]

@@ -1,4 +1,4 @@
-"""The pair: what is computed of combinations themselves, for a chunk of them at once."""
+"""The pair: what is computed from whole combinations, for a chunk of them at once."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ from joinfold.operators.windows.side import Side
 
 
 def pair_side(vocabulary: Vocabulary, columns: Mapping[Key, pa.Array], rows: int, zone: str) -> Side:
-    """The pair of combinations, from their carried columns: a frame with a row for each, whose sums are its own."""
+    """The pair of each combination, as a side: from the carried columns, with the sums of a single row."""
     body = vocabulary.body
     frame = {
         name: evaluate(expression, columns, rows, zone, wide=True).cast(arrow_type(expression.type))

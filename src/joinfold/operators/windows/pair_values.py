@@ -1,4 +1,4 @@
-"""What combinations come to: their group, when the first of their entries leaves, the products of their payloads."""
+"""Pair values: for each combination its group, when its first entry leaves, and the products of its payloads."""
 
 import math
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ EXACT = 2.0**100
 
 @dataclass(slots=True)
 class PairValues:
-    """Rows of payloads by group: of combinations, or of several of them together."""
+    """Payloads by group: of single combinations, or of several together."""
 
     group: Integers
     leaves: Integers
@@ -43,7 +43,7 @@ class PairValues:
 
 
 def pair_values(body: Body, totals: GroupTotals, sides: Sequence[Side]) -> PairValues:
-    """Combinations, one a row, from their side at each input and the pair."""
+    """The values of combinations, one per row, from their sides: one for each input, then the pair."""
     rows = len(sides[0])
     groups = [sides[ordinal].group for ordinal in totals.grouped]
     leaves = np.minimum.reduce([side.leaves for side in sides])
@@ -66,8 +66,8 @@ def pair_values(body: Body, totals: GroupTotals, sides: Sequence[Side]) -> PairV
 def _integer_products(body: Body, totals: GroupTotals, sides: Sequence[Side]) -> Integers:
     found = np.empty((len(sides[0]), len(totals.products)), np.int64)
     for number, product in enumerate(totals.products):
-        factors = [side.payload.ints[:, own] for side, own in zip(sides, product, strict=True)]
-        if product[-1] == 0:  # a pair is one row
+        factors = [side.payload.ints[:, column] for side, column in zip(sides, product, strict=True)]
+        if product[-1] == 0:  # the pair counts 1
             factors = factors[: len(body.inputs)]
         if len(found) * math.prod(map(_largest, factors)) >= WHOLE:
             sizes = [np.abs(factor.astype(np.float64)) for factor in factors]
@@ -92,14 +92,14 @@ def _real_products(body: Body, totals: GroupTotals, sides: Sequence[Side]) -> tu
         for side, size, ref in zip(sides, sizes, refs, strict=True):
             if ref.is_integer:
                 factor = dd.from_int64(side.payload.ints[:, ref.index])
-                own = own_turnover = np.abs(factor[0])
+                factor_weight = factor_turnover = np.abs(factor[0])
             else:
                 hi = 2 * ref.index
                 factor = (side.payload.reals[:, hi], side.payload.reals[:, hi + 1])
-                own, own_turnover = np.abs(size[:, hi]), size[:, hi + 1]
+                factor_weight, factor_turnover = np.abs(size[:, hi]), size[:, hi + 1]
             with np.errstate(all="ignore"):
                 product = dd.multiply(product, factor)
-                weight, turnover = weight * own, turnover * own_turnover
+                weight, turnover = weight * factor_weight, turnover * factor_turnover
         found[:, 2 * number], found[:, 2 * number + 1] = product
         if number in totals.nonzero:
             drift[:, 2 * number], drift[:, 2 * number + 1] = weight, turnover
@@ -109,7 +109,7 @@ def _real_products(body: Body, totals: GroupTotals, sides: Sequence[Side]) -> tu
 
 
 def too_many() -> EvaluationError:
-    """Integers are exact, or refused."""
+    """The error for sums of integers that would not be exact."""
     return EvaluationError(
         "a group has too many combinations to sum numbers of this size exactly",
         "use a smaller window, or group by more columns.",
@@ -117,7 +117,7 @@ def too_many() -> EvaluationError:
 
 
 def joined_values(many: Sequence[PairValues]) -> PairValues:
-    """Rows one after another."""
+    """The values of all parts, one part after another."""
     return PairValues(
         np.concatenate([values.group for values in many]),
         np.concatenate([values.leaves for values in many]),
@@ -126,7 +126,7 @@ def joined_values(many: Sequence[PairValues]) -> PairValues:
 
 
 def summed_reals(number: Integers, rows: int, reals: Doubles) -> Doubles:
-    """The sums of double-doubles, hi, lo, hi, lo, … of the rows that have the same number."""
+    """The sums of double-doubles (hi, lo, hi, lo, …) over the rows that have the same number."""
     found = np.zeros((rows, reals.shape[1]))
     for hi in range(0, reals.shape[1], 2):
         high = sum_dds(number, rows, np.ascontiguousarray(reals[:, hi]))

@@ -1,7 +1,7 @@
-"""From an entry to the combinations that it is in: the other windows are probed one after another (MJoin).
+"""Probing: finds the combinations of an entry by looking into the other windows, one after another (MJoin).
 
-`physical.probe_order` says in which steps. Nothing is kept between them but the rows of a chunk, so memory is bounded
-whatever the number of combinations.
+`physical.probe_order` gives the steps. Between steps only the rows of a chunk are kept, so memory is bounded whatever
+the number of combinations.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from joinfold.physical.probe_order import IndexName, Step, steps_from
 
 
 class KeyIds:
-    """One id for the keys of several classes together; no key is 0."""
+    """One id for the keys of several classes together; without keys it is 0."""
 
     def __init__(self, classes: int) -> None:
         self.tables = [IdTable() for _ in range(classes - 1)]
@@ -33,7 +33,7 @@ class KeyIds:
         return max(map(len, self.tables), default=0)
 
     def of(self, parts: list[Ids], rows: int) -> Ids:
-        """The ids of rows, from the id of each class."""
+        """The id of each row, from its ids in each class."""
         if not parts:
             return np.zeros(rows, np.int32)
         found = parts[0]
@@ -43,7 +43,7 @@ class KeyIds:
 
 
 class IndexedWindow:
-    """The members of one input, with an index for every way in which steps ask for them."""
+    """The members of one input, with an index for every way in which a step looks for them."""
 
     def __init__(self, spec: InputSpec, ordinal: int, members: Members, index: Index, asked: set[IndexName]) -> None:
         self.spec = spec
@@ -62,9 +62,9 @@ class IndexedWindow:
         return self.members.bytes_held + sum(structure.bytes_held for structure in self.structures.values())
 
     def change(self, kind: int, slots: Integers, keys: dict[tuple[int, ...], KeyIds], vocabulary: Vocabulary) -> None:
-        """Inserts slots into all structures, or removes them."""
+        """Inserts slots into all structures, or removes them; ``kind`` is INSERT or REMOVE."""
         for (classes, number), structure in self.structures.items():
-            parts = [self.members.parts[slots, self.spec.classes.index(own)] for own in classes]
+            parts = [self.members.parts[slots, self.spec.classes.index(key_class)] for key_class in classes]
             key = keys[classes].of(parts, len(slots))
             codes = np.zeros(len(slots), np.int64)
             can = np.logical_and.reduce([part > 0 for part in parts]) if parts else np.ones(len(slots), np.bool_)
@@ -83,7 +83,7 @@ def _structure(index: Index) -> Structure:
 
 @dataclass(slots=True)
 class PartialCombinations:
-    """Combinations on their way: the row of the delta, the slot of each input that is bound, keys and carried rows."""
+    """Combinations of the inputs bound so far: row of the delta, slot of each input, key ids and carried rows."""
 
     delta: Integers
     slots: dict[int, Integers]
@@ -91,7 +91,7 @@ class PartialCombinations:
     carried: dict[int, Ids]
 
     def take(self, rows: Integers | Flags) -> "PartialCombinations":
-        """Some of them."""
+        """Some of the combinations."""
         return PartialCombinations(
             self.delta[rows],
             {ordinal: slots[rows] for ordinal, slots in self.slots.items()},
@@ -101,7 +101,7 @@ class PartialCombinations:
 
 
 class Prober:
-    """Goes through the steps from each input."""
+    """Runs the probing steps, from each input."""
 
     def __init__(self, order: tuple[int, ...], vocabulary: Vocabulary, zone: str) -> None:
         self.vocabulary = vocabulary
@@ -112,23 +112,23 @@ class Prober:
 
     @property
     def given(self) -> int:
-        """How many ids its largest table of keys has given."""
+        """How many ids the largest table of keys has."""
         return max(map(len, self.keys.values()), default=0)
 
     def asked(self, ordinal: int) -> set[IndexName]:
-        """The indexes that steps ask of an input."""
+        """The indexes that the steps need of an input."""
         return {step.index for steps in self.steps for step in steps if step.ordinal == ordinal}
 
     def start(self, ordinal: int, entries: Entries) -> PartialCombinations:
-        """Entries of an input before anything else is bound."""
+        """The entries of an input, as combinations in which no other input is bound."""
         classes = self.vocabulary.body.inputs[ordinal].classes
-        parts = {own: entries.parts[:, number] for number, own in enumerate(classes)}
+        parts = {key_class: entries.parts[:, number] for number, key_class in enumerate(classes)}
         return PartialCombinations(np.arange(len(entries)), {}, parts, {ordinal: entries.carried})
 
     def combinations(
         self, first: int, bound: PartialCombinations, windows: list[IndexedWindow], depth: int = 0
     ) -> Iterator[PartialCombinations]:
-        """All combinations of entries of the first input with the members of the others, in chunks."""
+        """All combinations of entries of the input ``first`` with members of the others, in chunks."""
         steps = self.steps[first]
         if depth == len(steps):
             yield bound
@@ -150,7 +150,7 @@ class Prober:
             can = can & possible
         rows = rows[can]
         order = np.argsort((key if step.classes else low)[rows], kind="stable")
-        rows = rows[order]  # neighbours find what is in the cache already
+        rows = rows[order]  # so that neighbouring probes read the same memory
         probes = Operations(
             np.full(len(rows), PROBE, np.int8), key[rows], low[rows], high[rows], np.zeros(len(rows), np.int64)
         )
@@ -159,9 +159,9 @@ class Prober:
             members = window.members
             chunk.slots[step.ordinal] = found.member
             chunk.carried[step.ordinal] = members.carried[found.member]
-            for number, own in enumerate(window.spec.classes):
-                if own not in chunk.parts:
-                    chunk.parts[own] = members.parts[:, number].take(found.member)
+            for number, key_class in enumerate(window.spec.classes):
+                if key_class not in chunk.parts:
+                    chunk.parts[key_class] = members.parts[:, number].take(found.member)
             chunk = self._checked(step, chunk)
             if len(chunk.delta):
                 yield chunk
@@ -180,7 +180,7 @@ class Prober:
         return chunk
 
     def columns(self, chunk: PartialCombinations) -> "dict[tuple[str, str], object]":
-        """The carried columns of combinations, as expressions name them."""
+        """The carried columns of combinations, under the names that expressions use."""
         return {
             (pair_column(ordinal), name): column
             for ordinal, ids in chunk.carried.items()
@@ -189,5 +189,5 @@ class Prober:
 
 
 def _is_exact(join: RangeJoin, ordinal: int) -> bool:
-    """Whether an index of a place finds what the range matches and nothing else: only one of two bounds is in order."""
+    """Whether the index of an input finds exactly what matches. With two bounds it is sorted by one of them only."""
     return ordinal == join.value_input or join.low is None or join.high is None

@@ -1,15 +1,14 @@
-"""A range join in codes: where in the order of values a carried row lies, and which rows of the other input match.
+"""A range join in codes: the code of each carried row, and the range of codes that matches it in the other input.
 
-              low ──────── high          the bounds of an entry
-    ─────────┴──────x──────┴────────     x: the value of an entry of the other input, which matches
+             low           high
+    ──────────├──────x──────┤──────────     an entry with bounds, and the value x of an entry that it matches
 
-Values and bounds share one order, so their codes can be compared, and a code range finds what matches: a range of
-values for given bounds, or for a given value x the bounds around it. Of these only one end can be in order. The entries
-are in the order of their low ends, and since no entry reaches further than the longest, those that can hold x begin
-between x − longest and x; their high ends are compared afterwards.
+Values and bounds share one order, so their codes can be compared. Bounds match a range of values. A value x matches the
+bounds around it, but an index can be sorted by one end only. It is sorted by the low ends. No entry is longer than the
+longest one, so all that hold x begin between x − longest and x; their high ends are compared afterwards.
 
-Bands such as b ± 5 all have one width, in codes too where these are the numbers themselves: they are *level*, and in
-the order of both ends at once. What begins between x − width and x is then what holds x, and nothing is compared.
+Bands such as b ± 5 all have one width, also in codes where these are the numbers themselves. Such bands are *level*:
+they are sorted by both ends at once. All level bands that begin between x − width and x hold x, without a comparison.
 """
 
 import numpy as np
@@ -25,22 +24,22 @@ LEAST, MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 class CodedColumn:
-    """The codes of a carried column by the id of the carried row, and whether it is not NULL."""
+    """The code of a carried column, and whether it is not NULL, by the id of the carried row."""
 
     def __init__(self) -> None:
         self.codes = np.zeros(0, np.int64)
         self.has = np.zeros(0, np.bool_)
 
     def extend(self, codes: Integers, has: Flags) -> None:
-        """Codes for the next ids."""
+        """Adds the codes of the next ids."""
         self.codes = np.concatenate([self.codes, codes])
         self.has = np.concatenate([self.has, has])
 
 
 class RangeCodes:
-    """One range join; ``longest`` is the longest distance between the two ends of an entry so far.
+    """The codes of one range join; ``longest`` is the largest distance so far between the two ends of an entry.
 
-    ``width`` is the most common one among the first bands seen, and ``level`` says which carried rows have it.
+    ``width`` is the most common distance among the first bands, and ``level`` tells which carried rows have it.
     """
 
     def __init__(self, join: RangeJoin) -> None:
@@ -56,11 +55,11 @@ class RangeCodes:
 
     @property
     def ordinals(self) -> tuple[int, int]:
-        """The place with the value and the one with the bounds."""
+        """The input with the value, and the input with the bounds."""
         return self.join.value_input, self.join.bound_input
 
     def learn(self, ordinal: int, columns: dict[str, pa.Array]) -> None:
-        """Takes in the carried columns of the next ids of a place."""
+        """Adds the carried columns of the next ids of an input."""
         names = self._names(self.ordinals.index(ordinal)) if ordinal in self.ordinals else []
         for name in names:
             column = columns[name]
@@ -71,7 +70,7 @@ class RangeCodes:
             self._measure(self.columns[self.join.low.column], self.columns[self.join.high.column])
 
     def _measure(self, low: CodedColumn, high: CodedColumn) -> None:
-        """Takes in the widths of the bands that are new."""
+        """Measures the widths of new bands."""
         new = slice(len(self.level), None)
         inside = low.has[new] & high.has[new] & (low.codes[new] <= high.codes[new])
         widths = high.codes[new].astype(np.uint64) - low.codes[new].astype(np.uint64)
@@ -84,7 +83,7 @@ class RangeCodes:
         self.level = np.concatenate([self.level, level])
 
     def index_codes(self, ordinal: int, carried: Ids) -> tuple[Integers, Flags]:
-        """The code by which members of a place are indexed, and which of them can match at all."""
+        """The codes by which members of an input are indexed, and which members can match at all."""
         join = self.join
         if ordinal == join.value_input:
             column = self.columns[join.value]
@@ -98,7 +97,7 @@ class RangeCodes:
         return ends[0].codes[carried], can
 
     def probe_codes(self, ordinal: int, carried: Ids) -> tuple[Integers, Integers, Flags]:
-        """For rows of the other place, the codes of members of ``ordinal`` that can match, and which rows can match."""
+        """For carried rows of the other input, the codes to look for in input ``ordinal``, and which rows can match."""
         join = self.join
         if ordinal == join.value_input:
             low, can = self._edge(join.low.column if join.low else None, carried, LEAST)
@@ -117,9 +116,9 @@ class RangeCodes:
         return np.full(len(high), LEAST), high, can
 
     def beginnings(self, carried: Ids, width: int) -> tuple[Integers, Integers, Flags]:
-        """For rows of the value's place, from and to which code bands of at most this width begin that hold the value.
+        """For each value, the range of codes in which bands begin that hold it, if none is wider than ``width``.
 
-        All bands of just this width that begin there hold it.
+        Every band of exactly this width that begins there holds the value.
         """
         join = self.join
         assert join.low is not None and join.high is not None
@@ -132,7 +131,7 @@ class RangeCodes:
         return low, high, can
 
     def check(self, values: Ids, bounds: Ids) -> Flags:
-        """Which combinations of carried rows, of the value's place and of the bounds', match."""
+        """Which pairs of a carried row with a value and one with bounds match."""
         value = self.columns[self.join.value]
         found, codes = value.has[values], value.codes[values]
         if self.join.low is not None:
@@ -148,7 +147,7 @@ class RangeCodes:
         return found
 
     def _names(self, which: int) -> list[str]:
-        """The columns of the value's place (0) or of the bounds' (1)."""
+        """The columns of the input with the value (0), or of that with the bounds (1)."""
         if which == 0:
             return [self.join.value]
         return list(dict.fromkeys(bound.column for bound in (self.join.low, self.join.high) if bound is not None))
@@ -161,14 +160,14 @@ class RangeCodes:
 
 
 def _above(codes: Integers, can: Flags, exclusive: bool) -> tuple[Integers, Flags]:
-    """The least codes that are at least, or above, these."""
+    """The smallest codes that are ≥ these, or > if ``exclusive``."""
     if not exclusive:
         return codes, can
     return codes + (codes < MOST), can & (codes < MOST)
 
 
 def _below(codes: Integers, can: Flags, exclusive: bool) -> tuple[Integers, Flags]:
-    """The largest codes that are at most, or below, these."""
+    """The largest codes that are ≤ these, or < if ``exclusive``."""
     if not exclusive:
         return codes, can
     return codes - (codes > LEAST), can & (codes > LEAST)

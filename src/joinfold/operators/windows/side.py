@@ -1,4 +1,4 @@
-"""One input of many combinations: what is needed of its entry in each, row by row."""
+"""One side of many combinations: what is needed of one input's entry in each of them."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from joinfold.operators.entries import Entries, Ids, Integers, Payload, Rows
 
 @dataclass(slots=True)
 class Side:
-    """The group, the carried row, the leaving time and the payload of an entry in each combination."""
+    """The group, the carried row, the leaving time and the payload of an entry, one per combination."""
 
     group: Ids
     carried: Ids
@@ -23,5 +23,5 @@ class Side:
 
 
 def side_of(entries: Entries, leaves: Integers) -> Side:
-    """Entries that enter or leave, as the side of combinations that they are in."""
+    """Entries that enter or leave, as one side of their combinations."""
     return Side(entries.group, entries.carried, leaves, entries.payload)

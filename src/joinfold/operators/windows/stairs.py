@@ -1,9 +1,9 @@
-"""MIN and MAX by group: charged to the member of a combination that leaves first (Wang's TC).
+"""MIN and MAX by group. A combination is charged to the member that leaves first (Wang's TC).
 
-An extreme does not subtract, so nothing is undone when a cell leaves. Instead every combination is entered into its
-group's staircase with the instant at which its first member leaves, and the group's value is the highest step that has
-not left yet. What the valued input holds of a key and group is a staircase too; of the other input only the entry that
-stays longest counts.
+An extreme cannot be subtracted, so nothing is undone when a cell leaves. Instead every combination goes into the
+staircase of its group with the instant at which its first member leaves. The group's value is the highest step that has
+not left yet. The input with the value also keeps a staircase for each key and group; of the other input only the entry
+that stays longest counts.
 """
 
 import numpy as np
@@ -36,14 +36,14 @@ class ExtremeStairs:
     def enter_values(
         self, key: Ids, group: Ids, leaves: Integers, codes: Integers, mode: int, pairs: IdTable | None, now: int
     ) -> None:
-        """Entries of the valued input enter, and stay until they leave."""
+        """Lets entries of the input with the value enter; each stays until its time in ``leaves``."""
         charge_valued(key, group, leaves, codes, self.partners, mode, pairs, self.groups, now)
         self.valued.insert(key, group, leaves, codes, now)
 
     def enter_partners(
         self, key: Ids, group: Ids, leaves: Integers, mode: int, pairs: IdTable | None, now: int
     ) -> None:
-        """Entries of the other input enter, and stay until they leave: of equal ones, the last to leave will do."""
+        """Lets entries of the other input enter. Of those with one key and group, only the last to leave matters."""
         if len(leaves) and leaves.min() < leaves.max():
             number, first = group_rows(np.stack([key, group]).astype(np.int64))
             leaves, _ = largest(number, len(first), leaves, np.ones(len(leaves), np.bool_))
@@ -57,6 +57,6 @@ class ExtremeStairs:
         return codes, has
 
     def expire(self, instant: int) -> None:
-        """Forgets keys and groups of which everything has left."""
+        """Frees the memory of keys and groups of which everything has left."""
         self.valued.expire(instant)
         self.partners.expire(instant)

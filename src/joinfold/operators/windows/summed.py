@@ -1,15 +1,20 @@
-"""IC over order statistics: a range join of sums, without going through what matches.
+"""Summed windows: IC over order statistics. A range of matches is summed without enumerating it.
 
-What an entry adds to the totals is its payload times the sum of the payloads that match it, and these lie in a range of
-codes: O(log n) for each group, however many they are. For bounds that a value lies between, the sum is a difference: of
-those that begin up to x, without those that end before it.
+An entry adds its payload times the sum of the payloads that match it. These lie in a range of codes, so their sum costs
+O(log n) for each group, however many they are. Where a value x must lie between two bounds, the sum is a difference:
+the bands that begin at or before x, minus those that end before it.
 
-    low end ≤ x     ├───┤   ├──────┤ ├──x──┤  ├─x─┤          all four
-    high end < x    ├───┤   ├──────┤    x       x            the first two
+                              x
+    band 1     ├────┤         ┊               low end ≤ x    high end < x
+    band 2        ├────────┤  ┊               low end ≤ x    high end < x
+    band 3            ├───────┼───┤           low end ≤ x                      holds x
+    band 4                  ├─┼─────────┤     low end ≤ x                      holds x
 
-Level bands, which have one width, need no difference: those that hold x are a range by themselves.
+Level bands, which have one width, need no difference: those that hold x begin between x − width and x.
 
-    x − width ≤ low end ≤ x     ├─────┤   ├──x──┤            the second
+                   x − width  x
+    band 1    ├───────┤       ┊
+    band 2            ┊   ├───┼───┤           x − width ≤ low end ≤ x          holds x
 """
 
 from collections.abc import Iterator
@@ -17,8 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from joinfold.kernels.order_statistics import OrderStatistics
-from joinfold.kernels.range_sums import RangeSums
+from joinfold.kernels.ranges.order_statistics import OrderStatistics
+from joinfold.kernels.ranges.range_sums import RangeSums
 from joinfold.operators.calendars.calendar import END
 from joinfold.operators.entries import Entries, Flags, Ids, Integers, Payload
 from joinfold.operators.methods.ic import Incremental
@@ -35,7 +40,7 @@ from joinfold.physical.payload import InputSpec
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Sums of an input in the order of a carried column: of all entries, of ``level`` bands, or of the others."""
+    """Sums of an input in the order of a carried column: of all entries, of ``level`` bands only, or of others only."""
 
     column: str
     level: bool | None
@@ -44,9 +49,9 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """Entries that enter or leave, by key, group and code: neighbours go through the same nodes of trees.
+    """Entries that enter or leave, sorted by key, group and code: neighbours then read the same nodes of the trees.
 
-    ``can`` says which of them can match at all.
+    ``can`` is false for entries that cannot match anything.
     """
 
     key: Ids
@@ -57,7 +62,7 @@ class Delta:
 
 
 class SummedWindows:
-    """The windows of two inputs: in the order of values for the one, of bounds for the other."""
+    """The windows of two inputs: one sorted by values, the other by bounds."""
 
     def __init__(self, vocabulary: Vocabulary, only_changed: bool, zone: str) -> None:
         self.body = body = vocabulary.body
@@ -79,19 +84,19 @@ class SummedWindows:
 
     @property
     def has_drifted(self) -> bool:
-        """Whether a floating sum has become small against what has gone through it."""
-        return self.totals.has_drifted or any(sums.is_worn for sums in self._sums)
+        """Whether the rounding error of a floating sum may be too large; the bucket is then rebuilt."""
+        return self.totals.has_drifted or any(sums.has_drifted for sums in self._sums)
 
     @property
     def live_entries(self) -> int:
-        """How many places have rows, in the order of the one column that all entries are ordered by."""
+        """How many (key, group, code) have rows. An entry with two bounds is sorted by both, and counts once."""
         return sum(
             order.sums.live_entries for orders in self.orders for order in orders if order.column == orders[0].column
         )
 
     @property
     def given(self) -> int:
-        """How many ids the table of keys or of combinations of groups has given."""
+        """How many ids the largest table has, of keys or of combinations of groups."""
         return max(len(self.keys), self.totals.given)
 
     @property
@@ -104,30 +109,30 @@ class SummedWindows:
         return [order.sums for orders in self.orders for order in orders]
 
     def expect(self, ordinal: int, entries: Entries) -> None:
-        """Makes places in the order for entries that will enter, for many at once."""
+        """Makes room for entries that will enter: in one step for many, which is cheaper."""
         delta = self._delta(ordinal, entries)
-        for sums, rows, codes in self._placed(ordinal, delta):
+        for sums, rows, codes in self._in_orders(ordinal, delta):
             sums.place(delta.key[rows], delta.group[rows], codes)
 
     def enter(self, ordinal: int, entries: Entries, leaves: Integers, now: int) -> None:
-        """Entries enter their window."""
+        """Lets entries enter their window."""
         self._change(ordinal, self._delta(ordinal, entries), 1, now)
 
     def leave(self, ordinal: int, entries: Entries, now: int) -> None:
-        """Entries leave their window."""
+        """Lets entries leave their window."""
         self._change(ordinal, self._delta(ordinal, entries), -1, now)
 
     def advance(self, now: int) -> None:
-        """The totals are where they are."""
+        """Does nothing: the totals are up to date already."""
 
     def heads(self, now: int) -> list[tuple[Integers, Flags]]:
-        """There are no extremes; integers are exact, or refused."""
+        """An empty list: there are no extremes. Raises an error first if an integer might have wrapped around."""
         if any(sums.largest_magnitude.max() >= MOST for sums in self._sums):
             raise too_many()
         return []
 
     def expire(self, now: int) -> None:
-        """Nothing is held of what has left."""
+        """Does nothing: no memory is held for entries that have left."""
 
     def _delta(self, ordinal: int, entries: Entries) -> Delta:
         key = self.keys.of(list(entries.parts.T), len(entries))
@@ -141,8 +146,8 @@ class SummedWindows:
             entries.payload.take(order),
         )
 
-    def _placed(self, ordinal: int, delta: Delta) -> Iterator[tuple[OrderStatistics, Integers, Integers]]:
-        """The orders that entries are in: which of them are, and their codes there."""
+    def _in_orders(self, ordinal: int, delta: Delta) -> Iterator[tuple[OrderStatistics, Integers, Integers]]:
+        """For each order of the input, the rows of the delta that are in it, and their codes there."""
         for order in self.orders[ordinal]:
             chosen = delta.can
             if order.level is not None:
@@ -152,27 +157,27 @@ class SummedWindows:
                 yield order.sums, rows, self.codes.columns[order.column].codes[delta.carried[rows]]
 
     def _change(self, ordinal: int, delta: Delta, sign: int, now: int) -> None:
-        """Moves the totals by what matches the entries, and then the sums of their own window."""
+        """Changes the totals by what matches the entries, and then the sums of their own window."""
         for part, found in self._matching(1 - ordinal, delta):
             values = pair_values(self.body, self.totals, self._sides(ordinal, delta, found))
             if sign * part > 0:
                 self.method.add(values, now)
             else:
                 self.method.subtract(values)
-        for sums, rows, codes in self._placed(ordinal, delta):
+        for sums, rows, codes in self._in_orders(ordinal, delta):
             own = delta.payload.take(rows)
             sums.update(delta.key[rows], delta.group[rows], codes, own.ints, own.reals, sign)
 
     def _sides(self, ordinal: int, delta: Delta, found: RangeSums) -> list[Side]:
-        """What is multiplied: entries, the sums that match them, and a pair, which is one row."""
-        own = _side(delta.group[found.delta], delta.payload.take(found.delta))
+        """What is multiplied: the entries, the sums that match them, and the pair, which is one row."""
+        delta_side = _side(delta.group[found.delta], delta.payload.take(found.delta))
         drift = np.repeat(found.weights, 2, axis=1)
         nothing = Payload.zeros(len(found.group), 0, 0, 0)
         other = _side(found.group, nothing._replace(ints=found.ints, reals=found.dds, drift=drift))
-        return [*([own, other] if ordinal == 0 else [other, own]), _repeated(self.pair, len(found.delta))]
+        return [*([delta_side, other] if ordinal == 0 else [other, delta_side]), _repeated(self.pair, len(found.delta))]
 
     def _matching(self, other: int, delta: Delta) -> Iterator[tuple[int, RangeSums]]:
-        """The sums of the other input that match the entries, each with a sign."""
+        """The sums of the other input that match the entries, each with its sign."""
         join, orders, carried = self.join, self.orders[other], delta.carried
         if len(orders) == 1:
             yield from _ranges(1, orders[0].sums, delta.key, *self.codes.probe_codes(other, carried))
@@ -189,7 +194,7 @@ class SummedWindows:
 
 
 def _orders_of(join: RangeJoin, ordinal: int) -> list[tuple[str, bool | None]]:
-    """The columns by which an input is in order, and whether for level bands, for others or for all entries."""
+    """The columns by which an input is sorted, and whether for level bands (True), others (False) or all (None)."""
     if ordinal == join.value_input:
         return [(join.value, None)]
     if join.low is not None and join.high is not None:
@@ -198,10 +203,10 @@ def _orders_of(join: RangeJoin, ordinal: int) -> list[tuple[str, bool | None]]:
 
 
 def _ascending(key: Ids, group: Ids, codes: Integers) -> Integers:
-    """The order of entries by key, group and code.
+    """The indices that sort entries by key, group and code.
 
-    Numbers are sorted in half the time that it takes to sort something else by them: where all of these and the place
-    of the entry fit into one number, it is made.
+    Sorting numbers takes half the time of sorting indices by them. So key, group, code and the index of the entry are
+    packed into one number where they fit.
     """
     if len(codes):
         groups, least, bits = int(group.max()) + 1, int(codes.min()), len(codes).bit_length()
@@ -227,7 +232,7 @@ def _side(group: Ids, payload: Payload) -> Side:
 
 
 def _repeated(side: Side, rows: int) -> Side:
-    """One row, many times over."""
+    """One row, repeated."""
     columns = (side.group, side.carried, side.leaves)
     group, carried, leaves = (np.broadcast_to(column, rows) for column in columns)
     payload = (None if own is None else np.broadcast_to(own, (rows, *own.shape[1:])) for own in side.payload)

@@ -1,1 +1,1 @@
-"""What a plan of joinfold's own costs: amounts of operations, times what an operation costs on this machine."""
+"""The cost of a plan: how often it does each operation, times the price of the operation on this machine."""

@@ -1,17 +1,17 @@
-"""What joinfold's own plans do in a second of stream: how many operations of each kind, stage by stage.
+"""Counts what a plan does per second of stream: how many operations of each kind, stage by stage.
 
-Kang's principle, for the stages that really run: a row, an entry, a probe, a combination each have a price on a machine
-(`weights`), and a plan costs what it does times the prices. Nothing here knows a price.
+The principle is Kang's, applied to the stages that really run. A row, an entry, a probe and a combination each have a
+price on a machine (`weights`), and the cost of a plan is the sum of amounts times prices. This module has no prices.
 
-    PACK     rows are read column by column, and become entries
-    FOLD     entries are taken in; they enter their window and leave it, in one call for all of an instant:
-               sets     IC over hashed aggregation sets: an entry is multiplied with all slots of its key
-               sums     IC over ranges: an entry goes down a tree of sums, once for each group
-               found    combinations are found in structures one by one, and PC, IC or TC does something with each
-             and every group is emitted at every instant
-    MERGE    notes of all buckets are added up
+    PACK     reads rows column by column, and makes entries of them
+    FOLD     takes entries in. They enter and leave their window, in one call for all entries of an instant:
+               sets         IC over hashed aggregation sets: multiplies an entry with all slots of its key
+               sums         IC over ranges: an entry goes down a tree of sums, once for each group
+               structures   finds combinations one by one; PC, IC or TC processes each
+             and emits every group at every instant
+    MERGE    adds the totals that all buckets emitted
 
-Entries that leave are probed again by IC alone. PC sums all live combinations at every instant.
+Only IC probes again for entries that leave. PC sums all live combinations at every instant.
 """
 
 from collections import defaultdict
@@ -28,13 +28,13 @@ from joinfold.planner.stream_statistics import StreamStatistics
 
 
 class Amounts(defaultdict[str, float]):
-    """How many operations of each kind."""
+    """How many operations of each kind there are per second of stream."""
 
     def __init__(self, amounts: Mapping[str, float] | None = None) -> None:
         super().__init__(float, amounts or {})
 
     def add(self, others: Mapping[str, float]) -> None:
-        """More of them."""
+        """Adds the amounts of others."""
         for name, amount in others.items():
             self[name] += amount
 
@@ -90,11 +90,11 @@ OPERATIONS = (
     "group merged",
     "row answered on arrival",
 )
-CALLS = ("instant", "blob taken in", "call of sets", "call of sums", "call of a structure")  # each bucket has its own
+CALLS = ("instant", "blob taken in", "call of sets", "call of sums", "call of a structure")  # done by every bucket
 
 
 def pack_amounts(columns: int, known: StreamStatistics, entries_per_second: float, crossed: bool) -> Amounts:
-    """PACK of a stream whose frame has so many columns; ``crossed``: its rows come from Spark."""
+    """What PACK does for a stream with ``columns`` in its frame. ``crossed``: rows cross from Spark into Python."""
     amounts = Amounts()
     if crossed:
         amounts["row crossed into Python"] = known.rate
@@ -106,7 +106,10 @@ def pack_amounts(columns: int, known: StreamStatistics, entries_per_second: floa
 
 
 class FoldAmounts:
-    """What a stage that joins does under a choice; ``selectivity`` is that of all conditions besides equal keys."""
+    """What a joining stage does under a choice.
+
+    ``instants`` are per second. ``selectivity`` is that of all join conditions except equal keys.
+    """
 
     def __init__(
         self, stage: JoiningStage, choice: FoldChoice, flows: Sequence[Flow], instants: float, selectivity: float
@@ -120,7 +123,7 @@ class FoldAmounts:
         self.amounts = Amounts()
 
     def counted(self) -> Amounts:
-        """All operations for a second of stream."""
+        """All operations per second of stream."""
         for flow, spec in zip(self.flows, self.body.inputs, strict=True):
             self.amounts["blob taken in"] += min(self.instants, flow.calls_per_second)
             self.amounts["entry taken in"] += flow.entries_per_second
@@ -131,8 +134,8 @@ class FoldAmounts:
             case "sums":
                 self._sums()
             case "structures":
-                self._found()
-        self._notes()
+                self._structures()
+        self._emit()
         return self.amounts
 
     # --- sets ---------------------------------------------------------------------------------------------------
@@ -161,15 +164,15 @@ class FoldAmounts:
         for ordinal, flow in enumerate(self.flows):
             moved, other = _moved(flow), self.flows[1 - ordinal]
             own = orders if ordinal == join.bound_input else 1
-            asked = orders if ordinal == join.value_input else 1
+            probed = orders if ordinal == join.value_input else 1
             self.amounts["call of sums"] += flow.calls_per_second * (2 if flow.leaves else 1)
             self.amounts["level of sums moved"] += moved * own * _levels(flow.merged)
-            groups = max(1.0, min(other.groups, other.merged / other.keys))  # of a key, each with a tree of its own
-            self.amounts["level of sums asked"] += moved * asked * groups * _levels(other.merged / other.keys / groups)
+            groups = max(1.0, min(other.groups, other.merged / other.keys))  # per key; each has its own tree
+            self.amounts["level of sums asked"] += moved * probed * groups * _levels(other.merged / other.keys / groups)
 
     # --- combinations that are found one by one -----------------------------------------------------------------
 
-    def _found(self) -> None:
+    def _structures(self) -> None:
         for ordinal, flow in enumerate(self.flows):
             is_leaving_joined = self.choice.method == "ic" and not is_plain(self.stage)
             probing = flow.entries_per_second * (2 if is_leaving_joined and flow.leaves else 1)
@@ -178,7 +181,7 @@ class FoldAmounts:
             steps = steps_from(self.body, self.choice.order, ordinal)
             self.amounts["call of a structure"] += calls * (1 + len(steps))
             deciding = sum(step.range is not None or bool(step.conditions) for step in steps)
-            share = self.selectivity ** (1 / max(deciding, 1))  # all of them together let through what is known
+            share = self.selectivity ** (1 / max(deciding, 1))  # so that all conditions together have the selectivity
             found, bound = probing, [ordinal]
             for step in steps:
                 found = self._probe(step, found, bound, share)
@@ -193,7 +196,7 @@ class FoldAmounts:
             self.amounts["charge taken back"] += self.instants * self.groups
 
     def _update(self, ordinal: int, flow: Flow) -> None:
-        """Members and structures of the window that entries enter and leave."""
+        """Updates the members and the structure of a window as entries enter and leave."""
         moved, spec, structure = _moved(flow), self.body.inputs[ordinal], self.choice.indexes[ordinal].structure
         self.amounts["member in or out"] += moved
         self.amounts["column of a member in or out"] += moved * _columns(spec)
@@ -206,7 +209,7 @@ class FoldAmounts:
             self.amounts[f"{structure} update"] += moved
 
     def _probe(self, step: Step, probes: float, bound: list[int], share: float) -> float:
-        """One more window: how many combinations are left behind its conditions."""
+        """Probes one more window; returns how many combinations satisfy its conditions."""
         held, structure = self.held(step.ordinal), self.choice.indexes[step.ordinal].structure
         if isinstance(self.body.inputs[step.ordinal].source, ConstantRow):
             structure = "list"
@@ -238,7 +241,7 @@ class FoldAmounts:
 
     # --- answers ------------------------------------------------------------------------------------------------
 
-    def _notes(self) -> None:
+    def _emit(self) -> None:
         self.amounts["instant"] += self.instants
         if is_plain(self.stage):
             return
@@ -251,13 +254,13 @@ class FoldAmounts:
 
     @property
     def groups(self) -> float:
-        """How many groups are live: no more than there are combinations."""
+        """How many groups are live: at most as many as there are combinations."""
         grouped = [flow.groups for flow, spec in zip(self.flows, self.body.inputs, strict=True) if spec.groups]
         return max(1.0, min(prod(grouped), self.live_combinations)) if grouped else 1.0
 
     @property
     def live_combinations(self) -> float:
-        """Combinations of entries that are in their windows at once."""
+        """How many combinations of entries are in their windows at the same time."""
         total, bound = self.held(0), [0]
         for step in steps_from(self.body, self.choice.order, 0):
             total *= self.held(step.ordinal) * self._equal(step.ordinal, bound)
@@ -266,26 +269,26 @@ class FoldAmounts:
 
     @property
     def live_cells(self) -> float:
-        """Cells that are in a window at once, each with its leaving time."""
+        """How many cells are in a window at the same time. Each has its own time of leaving."""
         return max(flow.stay * flow.cells_per_second for flow in self.flows)
 
     def held(self, ordinal: int) -> float:
-        """The entries that a window holds under the choice."""
+        """How many entries a window holds under the choice."""
         flow = self.flows[ordinal]
         return max(1.0, flow.merged if self._merges(ordinal) else flow.apart)
 
     def _merges(self, ordinal: int) -> bool:
-        """Whether entries of different cells are merged: not those that must leave by themselves."""
+        """Whether entries of different cells are merged. TC, PC and extremes let each entry leave by itself."""
         if ordinal in self.body.views or self.choice.windows != "structures":
             return True
         by_leave = self.choice.method != "ic" or bool(self.body.extremes)
         return ordinal in self.choice.early and not by_leave
 
     def _equal(self, ordinal: int, bound: Sequence[int]) -> float:
-        """The share of a window that has the keys of a combination of others.
+        """The share of a window's entries that have the same keys as a combination of the ``bound`` windows.
 
-        Of several with one key those have it that the smallest has. Where a window has keys of several classes, all
-        classes are taken to have equally many.
+        If several bound windows have the key, the one with the fewest keys decides. If a window has keys of several
+        classes, all classes are assumed to have equally many keys.
         """
         share, inputs = 1.0, self.body.inputs
         for number in inputs[ordinal].classes:
@@ -294,12 +297,12 @@ class FoldAmounts:
         return share
 
     def _equal_class(self, ordinal: int, other: int) -> float:
-        """The same for two windows and one class."""
-        (keys, skew), (their_keys, their_skew) = (
+        """The share for two windows and one key class."""
+        (keys, skew), (other_keys, other_skew) = (
             (pow(flow.keys, 1 / classes), pow(flow.skew, 1 / classes))
             for flow, classes in ((self.flows[own], len(self.body.inputs[own].classes)) for own in (ordinal, other))
         )
-        return min(sqrt(skew * their_skew) / max(keys, their_keys), 1.0)
+        return min(sqrt(skew * other_skew) / max(keys, other_keys), 1.0)
 
 
 def _moved(flow: Flow) -> float:

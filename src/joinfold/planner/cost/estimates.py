@@ -1,4 +1,4 @@
-"""What plans are estimated to cost, and the decision for one of them."""
+"""The estimated cost of plans, and the decision for one of them."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,9 +11,9 @@ StageKind = Literal["PACK", "shuffle", "FOLD", "MERGE"]
 
 @dataclass(frozen=True, slots=True)
 class StageEstimate:
-    """One stage: seconds of CPU and bytes shuffled for a second of stream, bytes of stored state and of memory.
+    """One stage: seconds of CPU and bytes shuffled per second of stream, bytes of stored state and of memory.
 
-    ``number`` is that of the stream for PACK, and of the stage for the others; MERGE belongs to the last one.
+    ``number`` is the number of the stream for PACK, and of the stage otherwise. MERGE has that of the last stage.
     """
 
     kind: StageKind
@@ -32,28 +32,28 @@ class Estimate:
 
     @property
     def cpu(self) -> float:
-        """Seconds of CPU for a second of stream: more than there are cores cannot be kept up with."""
+        """Seconds of CPU per second of stream. If it exceeds the number of cores, the query cannot keep up."""
         return sum(stage.cpu for stage in self.stages)
 
     @property
     def state_bytes(self) -> float:
-        """What the state store holds."""
+        """The bytes in the state store."""
         return sum(stage.state_bytes for stage in self.stages)
 
     @property
     def memory_bytes(self) -> float:
-        """What the workers hold in memory of windows and combinations."""
+        """The bytes that workers hold in memory for windows and combinations."""
         return sum(stage.memory_bytes for stage in self.stages)
 
     @property
     def shuffle_bytes(self) -> float:
-        """What goes from worker to worker in a second of stream."""
+        """The bytes that are sent between workers per second of stream."""
         return sum(stage.shuffle_bytes for stage in self.stages)
 
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A plan that could be, in a few words, and what it costs."""
+    """A possible plan with its title and its estimate."""
 
     title: str
     plan: PhysicalPlan
@@ -62,7 +62,7 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The alternatives, cheapest first, the one that is taken, and why in a sentence."""
+    """The alternatives, cheapest first, the one that is taken, and the reason in a sentence."""
 
     alternatives: tuple[Alternative, ...]
     chosen: Alternative

@@ -1,6 +1,7 @@
-"""What a plan is estimated to cost: operations of every stage (`cost.engine`) times their prices here (`cost.weights`).
+"""Estimates the cost of a plan: the operations of every stage (`cost.engine`) times their prices (`cost.weights`).
 
-CPU is that of all buckets together. What is replicated is taken in by each of them, and each goes through all instants.
+CPU is the sum over all buckets. Every bucket processes all instants and sends and receives its own blobs; bytes of a
+replicated input count once for each bucket.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,15 +28,15 @@ from joinfold.planner.cost.weights import Weights
 from joinfold.planner.cost.windows import Flow, flows_of, instants_per_second
 from joinfold.planner.stream_statistics import Statistics
 
-BLOBS_HELD = 10.0  # of an input and bucket: fresh ones until they are merged, and older ones
+BLOBS_HELD = 10.0  # state chunks per input and bucket: new ones that are not merged yet, and older ones
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What plans of a query are compared under: its streams, what is known, the prices, and where it runs.
+    """What all plans of a query are estimated with: the statistics of its streams, the prices, the number of buckets.
 
-    ``columns`` has the bytes of each column that Spark computes of a stream. ``crossed``: rows come from Spark, which
-    has a price of its own.
+    ``columns`` has the bytes of each column in the frame of each stream. ``crossed``: rows cross from Spark into
+    Python, which has a price.
     """
 
     columns: tuple[Mapping[str, float], ...]
@@ -48,18 +49,18 @@ class Setting:
     def of(
         plan: PhysicalPlan, statistics: Statistics, weights: Weights, buckets: int = 1, crossed: bool = True
     ) -> "Setting":
-        """The setting of a plan, or of any other of the same query."""
+        """The setting for this plan and all other plans of the same query."""
         return Setting(tuple(map(frame_bytes, plan.frames)), statistics, weights, buckets, crossed)
 
     @property
     def widths(self) -> dict[str, float]:
-        """The bytes of the columns of all streams."""
+        """The bytes of each column, over all streams."""
         return {name: size for own in self.columns for name, size in own.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class StageAmounts:
-    """What a stage does in a second of stream, and its sizes as in `StageEstimate`."""
+    """What a stage does per second of stream, and its sizes as in `StageEstimate`."""
 
     kind: StageKind
     number: int
@@ -70,7 +71,7 @@ class StageAmounts:
 
 
 def estimate(setting: Setting, plan: PhysicalPlan) -> Estimate:
-    """What all stages of a plan cost."""
+    """The estimated cost of all stages of a plan."""
     return Estimate(
         tuple(
             StageEstimate(
@@ -87,7 +88,7 @@ def estimate(setting: Setting, plan: PhysicalPlan) -> Estimate:
 
 
 def stages_of(setting: Setting, plan: PhysicalPlan) -> Iterator[StageAmounts]:
-    """All stages of a plan, in the order in which rows go through them."""
+    """The amounts of all stages of a plan, in the order in which rows go through them."""
     pipeline = plan.pipeline
     flows = flows_of(pipeline, setting.statistics)
     instants = instants_per_second(pipeline.timing, setting.statistics)
@@ -104,14 +105,14 @@ def stages_of(setting: Setting, plan: PhysicalPlan) -> Iterator[StageAmounts]:
 def fold_cost(
     setting: Setting, stage: JoiningStage, choice: FoldChoice, flows: Sequence[Flow], instants: float
 ) -> float:
-    """Seconds of CPU of one stage for a second of stream, as one bucket."""
+    """Seconds of CPU of one stage per second of stream, if there were one bucket."""
     return setting.weights.cost(fold_amounts(setting, stage, choice, flows, instants).counted())
 
 
 def fold_amounts(
     setting: Setting, stage: JoiningStage, choice: FoldChoice, flows: Sequence[Flow], instants: float
 ) -> FoldAmounts:
-    """What one stage does; a query whose conditions are keys alone lets all of their combinations through."""
+    """What one stage does. If it joins by equal keys alone, its selectivity is 1."""
     selectivity = setting.statistics.selectivity if stage.body.combining else 1.0
     return FoldAmounts(stage, choice, flows, instants, selectivity)
 
@@ -131,7 +132,7 @@ def _pack(
 def _stage(
     setting: Setting, number: int, stage: StatefulStage, choice: FoldChoice, flows: Sequence[Flow], instants: float
 ) -> Iterator[StageAmounts]:
-    """The shuffle to a stage, and the stage; those before joins go through rows one by one."""
+    """The shuffle to a stage, and the stage. Stages before a join process rows one by one."""
     if isinstance(stage, NumberRows):
         rows = sum(setting.statistics.streams[stream].rate for stream in stage.streams)
         yield StageAmounts("FOLD", number, Amounts({"row numbered": rows}))
@@ -152,7 +153,7 @@ def _stage(
 
 
 def _sent_and_held(setting: Setting, stage: StatefulStage, flows: Sequence[Flow]) -> tuple[float, float]:
-    """The bytes that go to a stage in a second of stream, and those that its state has."""
+    """The bytes that are sent to a stage per second of stream, and the bytes of its state."""
     widths, blobs = setting.widths, setting.buckets * BLOB_BYTES
     sent = held = 0.0
     for ordinal, (spec, flow) in enumerate(zip(inputs_of(stage), flows, strict=True)):

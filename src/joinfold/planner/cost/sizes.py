@@ -1,7 +1,8 @@
-"""How large plans are: the entries that lie in state and travel, and what workers hold in memory.
+"""The sizes of plans in bytes: entries in state and in the shuffle, and the memory of workers.
 
-Entries are written column by column, integers as narrow as their spread allows (`operators.codec`). In memory a window
-has a row of 8-byte columns for each slot, in arrays that double when they are full: about two thirds are in use.
+Entries are encoded column by column, integers as narrow as their range allows (`operators.codec`). In memory a window
+has a row of 8-byte columns for each slot, in arrays that double when they are full. About two thirds are in use
+(`FILLED`).
 """
 
 from collections.abc import Mapping
@@ -13,17 +14,17 @@ from joinfold.planner.cost.engine import FoldAmounts
 from joinfold.planner.cost.windows import Flow
 from joinfold.types import DataType
 
-BLOB_BYTES = 1_500.0  # the frame of a blob, whatever it holds
+BLOB_BYTES = 1_500.0  # overhead of a blob, whatever it holds
 CELL_BYTES, COUNT_BYTES, SUM_BYTES, REAL_BYTES = 1.5, 1.0, 2.0, 16.0
 BIGINT_BYTES, TEXT_BYTES = 3.0, 16.0
 FILLED, FILLED_SETS, FILLED_SUMS = 0.65, 0.42, 0.4
-TABLE_BYTES = 38.0  # of a table that finds ids, for each
+TABLE_BYTES = 38.0  # per identity in a lookup table
 STRUCTURE_BYTES = {"list": 50.0, "hash": 80.0, "btree": 105.0, "ttree": 100.0}
 _WIDTHS = {"boolean": 0.125, "tinyint": 1.0, "smallint": 2.0, "int": 4.0, "date": 4.0, "float": 4.0, "double": 8.0}
 
 
 def column_bytes(type_: DataType) -> float:
-    """What a value of a type takes in a blob, on the average."""
+    """The average bytes of a value of this type in a blob."""
     if type_.is_integer and str(type_).lower() == "bigint":
         return BIGINT_BYTES
     if type_.is_decimal:
@@ -32,12 +33,12 @@ def column_bytes(type_: DataType) -> float:
 
 
 def frame_bytes(frame: Frame) -> dict[str, float]:
-    """What a value of each column of a frame takes in a blob."""
+    """The average bytes of a value of each column of a frame in a blob."""
     return {column.name: column_bytes(column.expression.type) for column in frame.columns}
 
 
 def entry_bytes(spec: InputSpec, widths: Mapping[str, float]) -> float:
-    """An entry in a blob; ``widths`` has the bytes of the columns of all frames."""
+    """The bytes of an entry in a blob. ``widths`` has the bytes of the columns of all frames."""
     values = sum(widths.get(name, BIGINT_BYTES) for name in spec.identity)
     sums = sum(SUM_BYTES if _is_lowest_limb(column) else COUNT_BYTES for column in spec.integers)
     columns = [name for extreme in spec.extremes for name in (extreme.column, extreme.by) if name is not None]
@@ -50,7 +51,7 @@ def _is_lowest_limb(column: IntegerSum | ViewSum) -> bool:
 
 
 def memory_bytes(fold: FoldAmounts) -> float:
-    """What a fold holds of windows and combinations."""
+    """The bytes that a fold holds in memory: windows, totals, extremes, and the combinations that PC or TC keeps."""
     body, choice = fold.body, fold.choice
     windows = sum(_window_bytes(fold, ordinal) for ordinal in range(len(body.inputs)))
     columns = len(body.integer_products) + 4 * len(body.real_products)
@@ -80,5 +81,8 @@ def _window_bytes(fold: FoldAmounts, ordinal: int) -> float:
 
 
 def state_entries(spec: InputSpec, flow: Flow) -> float:
-    """The entries of an input that the state has: by cell, until the cell has left; what never leaves is added up."""
+    """How many entries of an input the state has.
+
+    They are kept by cell until the cell leaves. Entries of views and landmark windows are merged over all cells.
+    """
     return flow.apart if flow.leaves and not isinstance(spec.source, ViewOf) else flow.merged

@@ -1,7 +1,8 @@
-"""What operations cost on a machine: measured by ``joinfold calibrate``, or as shipped.
+"""The prices of operations on a machine: measured by ``joinfold calibrate``, or shipped with joinfold.
 
-Weights are seconds of CPU for one operation of `engine`. Those of this machine lie in the user's cache directory, with
-what they were measured by; where there are none, or they do not fit this joinfold, the shipped ones serve.
+A price is the seconds of CPU that one operation of `engine` takes. ``joinfold calibrate`` writes the prices of this
+machine to the user's cache directory. The shipped prices are used if there are none, or if they belong to a version of
+joinfold with other operations.
 """
 
 import json
@@ -19,7 +20,7 @@ FILE = "weights.json"
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Seconds for each operation, and where they come from: 'shipped' or 'calibrated'."""
+    """The price of each operation in seconds, and where the prices come from: 'shipped' or 'calibrated'."""
 
     seconds: Mapping[str, float]
     origin: str = "shipped"
@@ -28,43 +29,43 @@ class Weights:
         assert set(self.seconds) == set(OPERATIONS) and min(self.seconds.values()) >= 0
 
     def cost(self, amounts: Amounts) -> float:
-        """Seconds of CPU."""
+        """The seconds of CPU that these amounts take."""
         return sum(self.seconds[name] * amount for name, amount in amounts.items())
 
     def save(self) -> Path:
-        """Writes the weights to the user's cache directory; gives back the file."""
+        """Writes the prices to the user's cache directory; returns the path of the file."""
         path = cache_directory() / FILE
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_suffix(f".{os.getpid()}")
-        beside.write_text(json.dumps(dict(self.seconds), indent=1) + "\n")
-        beside.replace(path)
+        temporary = path.with_suffix(f".{os.getpid()}")
+        temporary.write_text(json.dumps(dict(self.seconds), indent=1) + "\n")
+        temporary.replace(path)
         usual_weights.cache_clear()
         return path
 
 
 def cache_directory() -> Path:
-    """Where joinfold keeps what it has found out about this machine."""
+    """The directory of what joinfold has measured on this machine."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "joinfold"
 
 
 @cache
 def usual_weights() -> Weights:
-    """The weights of this machine if it was calibrated, else those that are shipped."""
+    """The prices of this machine if it was calibrated, else the shipped ones."""
     try:
-        found = _read(cache_directory() / FILE)
+        calibrated = _read(cache_directory() / FILE)
     except RuntimeError:  # there is no home directory
-        found = None
-    return found or shipped_weights()
+        calibrated = None
+    return calibrated or shipped_weights()
 
 
 def shipped_weights() -> Weights:
-    """The weights of the machine that joinfold was made on."""
+    """The prices on the machine that joinfold was developed on."""
     return Weights(json.loads(files(__package__).joinpath(FILE).read_text()))
 
 
 def _read(path: Path) -> Weights | None:
-    """Weights of a file; None where there are none for the operations of this joinfold."""
+    """The prices in a file; None if it cannot be read, has impossible prices, or is for other operations than ours."""
     try:
         seconds = json.loads(path.read_text())
     except (OSError, ValueError):

@@ -1,10 +1,11 @@
-"""What each stage of a plan has to do with: how fast entries come to its windows, and how many these hold.
+"""The load of each stage of a plan: how fast entries come to its windows, and how many entries the windows hold.
 
     rows ──▶ entries, one for each cell, key and group ──▶ window        apart: every entry of every cell
-             of a cell's n rows D(1 − e^(−n/D)) are different           merged: one for each key and group
+             n rows of a cell make D(1 − e^(−n/D)) entries,             merged: one for each key and group
+             if D different ones are possible
 
-A view of a chain has a row for each group that an instant changes. All numbers are those of a query that has run for a
-while, of all buckets together; what never leaves is counted after an hour.
+A view of a chain has a row for each group that an instant changes. All numbers are sums over all buckets, for a query
+whose windows are full. Landmark windows are counted after an hour (`HORIZON_SECONDS`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,15 +31,17 @@ from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, 
 
 SECOND_US = 1_000_000
 HORIZON_SECONDS = 3_600.0
-STEPS_PER_SECOND = 1.0  # micro-batches, where they decide when answers are given
+STEPS_PER_SECOND = 1.0  # assumed micro-batches per second, for queries that answer once per micro-batch
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """An input of a stage: entries that come in a second, in how many cells, and what its window holds of them.
+    """An input of a stage: entries, cells and calls per second, and what its window holds.
 
-    All cells that enter at an instant do so in one call. ``stay`` is how many seconds an entry is in the window.
-    ``new`` is the share of entries that meet no other of their key and group there.
+    All cells that enter at one instant enter in one call. The window holds ``rows`` rows; they make ``apart`` entries
+    by cell, or ``merged`` entries over all cells, with so many different ``keys`` and ``groups``. An entry stays in the
+    window for ``stay`` seconds. ``new`` is the share of entries that find no entry of their key and group in the
+    window. ``leaves`` is False for a landmark window.
     """
 
     entries_per_second: float
@@ -59,12 +62,12 @@ CONSTANT = Flow(0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 
 
 def distinct(drawn: float, values: float) -> float:
-    """How many different ones are among so many that are drawn from these values."""
+    """The expected number of different values among ``drawn`` draws, if there are ``values`` in all."""
     return drawn if values == inf else -values * expm1(-drawn / values)
 
 
 def instants_per_second(timing: Timing, statistics: Statistics) -> float:
-    """How often answers are given; by window ids, as often as the slowest window moves."""
+    """How many answers there are per second. Under SYNC ON WINDOW ID, as many as the slowest window has moves."""
     moves = [_moves(window, stream.rate) for window, stream in zip(timing.windows, statistics.streams, strict=True)]
     match timing.rule:
         case AtTriggers() | AtArrivals() | AsFound():
@@ -80,7 +83,7 @@ def instants_per_second(timing: Timing, statistics: Statistics) -> float:
 
 
 def _moves(window: Window, rate: float) -> float:
-    """How often a window moves in a second, by itself or by the rows that come."""
+    """How often a window moves per second. A window without a slide moves with every row."""
     match window:
         case Sliding():
             return SECOND_US / window.slide_us
@@ -91,7 +94,7 @@ def _moves(window: Window, rate: float) -> float:
 
 
 def flows_of(pipeline: Pipeline, statistics: Statistics) -> list[list[Flow]]:
-    """The inputs of every stage, in the order of the stages."""
+    """The flows of the inputs of every stage, in the order of the stages."""
     views: dict[int, Flow] = {}
     found: list[list[Flow]] = []
     instants = instants_per_second(pipeline.timing, statistics)
@@ -106,7 +109,7 @@ def flows_of(pipeline: Pipeline, statistics: Statistics) -> list[list[Flow]]:
 def stage_flows(
     stage: StatefulStage, timing: Timing, statistics: Statistics, views: Mapping[int, Flow] | None = None
 ) -> list[Flow]:
-    """The inputs of one stage; ``views`` are those that it may read, by the stage that makes them."""
+    """The flows of the inputs of one stage; ``views`` has the views that it reads, by the number of their stage."""
     instants = instants_per_second(timing, statistics)
     found = []
     for spec in inputs_of(stage):
@@ -125,7 +128,7 @@ def stage_flows(
 def _stream_flow(
     stage: StatefulStage, spec: InputSpec, timing: Timing, stream: int, known: StreamStatistics, instants: float
 ) -> Flow:
-    """A stream as an input of a stage that answers at so many instants in a second."""
+    """A stream as an input of a stage; ``instants`` are per second."""
     window, rate = timing.windows[stream], known.passing_rate
     values = _different(spec, known)
     cell = timing.cell_us(stream) / SECOND_US
@@ -159,7 +162,7 @@ def _stream_flow(
 
 
 def _groups(spec: InputSpec, known: StreamStatistics) -> float:
-    """How many groups a stream can have: those of some keys are no more than there are keys."""
+    """How many groups a stream can have. Groups that are made of keys alone are at most as many as keys."""
     if set(spec.groups) - set(spec.keys):
         return known.groups
     if set(spec.groups) == set(spec.keys):
@@ -168,7 +171,7 @@ def _groups(spec: InputSpec, known: StreamStatistics) -> float:
 
 
 def _different(spec: InputSpec, known: StreamStatistics) -> float:
-    """How many different entries a stream can have: no more than keys times groups, unless values are carried."""
+    """How many different entries a stream can have: keys times groups, or unlimited if other values are carried."""
     if known.entries is not None:
         return known.entries
     if set(spec.carried) - {*spec.keys, *spec.groups}:
@@ -177,7 +180,7 @@ def _different(spec: InputSpec, known: StreamStatistics) -> float:
 
 
 def _view(stage: StatefulStage, flows: Sequence[Flow], instants: float) -> Flow:
-    """The groups of a stage as an input of a later one: those that entries touch change, at every instant."""
+    """The view of a stage as an input of a later one: at every instant, the groups that entries touch change."""
     grouped = [flow for flow, spec in zip(flows, inputs_of(stage), strict=True) if spec.groups] or flows
     held = max((flow.merged for flow in grouped), default=1.0)
     if isinstance(stage, LastRowsPerKey):

@@ -1,1 +1,1 @@
-"""The draft of a plan: one stage that joins all inputs, with the columns and sums that the query needs of each."""
+"""Drafts a plan: one stage that joins all inputs, with the columns and sums that the query needs from each."""

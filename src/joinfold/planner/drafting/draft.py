@@ -1,9 +1,10 @@
-"""A draft of the plan: from the logical query to frames, and one stage that joins all inputs.
+"""Drafts the plan of a logical query: the frames, and one stage that joins all inputs.
 
-Relations are joined to streams first (`planner.drafting.homes`), so that all inputs are streams. What reads one
-input is computed there, by Spark. What reads several is computed for every combination, from the columns that their
-entries carry. Whatever no engine runs yet is refused here, with what is missing. Nothing is chosen: statistics are
-sampled by the draft, and the passes of `planner.planning` go on from it.
+Relations are joined to streams first (`planner.drafting.homes`), so that all inputs are streams. Spark computes
+expressions that read one input, in its frame. Expressions that read several inputs are computed for every combination,
+from columns that entries carry. Queries that no engine runs yet are refused here.
+
+The draft chooses nothing. Statistics are sampled with its help, and the passes of `planner.planning` continue from it.
 """
 
 from typing import assert_never
@@ -55,7 +56,7 @@ from joinfold.window import Grid, PartitionedRows, Window
 
 
 def draft(query: LogicalQuery) -> PlannedQuery:
-    """A plan of one stage, with the usual choice; raises `QueryError` for what no engine runs yet."""
+    """A plan of one stage, with the usual choice; raises `QueryError` for a query that no engine runs yet."""
     _refuse_unsupported(query)
     homes = with_homes(query)
     alone, timing = homes.query, timing_of(homes.query)
@@ -89,7 +90,7 @@ def draft(query: LogicalQuery) -> PlannedQuery:
 
 
 def timing_of(query: LogicalQuery) -> Timing:
-    """Windows, delays and the rule of answering."""
+    """The windows, the delays and the emission rule of a query over streams."""
     windows: list[Window] = []
     for input_ in query.streams:
         assert input_.window is not None
@@ -103,15 +104,15 @@ def timing_of(query: LogicalQuery) -> Timing:
 
 
 def _refuse_unsupported(query: LogicalQuery) -> None:
-    """Says what a query asks for that no engine runs yet."""
+    """Raises `QueryError` if the query needs something that no engine runs yet."""
     reasons = []
     for input_ in query.streams:
         keyed = isinstance(input_.window, PartitionedRows) and isinstance(query.emit, logical.OnArrival)
-        reasons.append((keyed, "the last rows of each key EMIT ON ARRIVAL"))
-    reasons += [(group.type.is_nested, f"a group of type {group.type}") for group in query.groups]
+        reasons.append((keyed, "PARTITION BY windows with EMIT ON ARRIVAL"))
+    reasons += [(group.type.is_nested, f"GROUP BY on a column of type {group.type}") for group in query.groups]
     for applies, what in reasons:
         if applies:
-            raise QueryError(f"no engine runs {what} yet", hint="the reference answers it on small data.")
+            raise QueryError(f"no engine runs {what} yet", hint="for small data use `joinfold.reference.naive`.")
 
 
 def _rule(query: LogicalQuery, windows: list[Window]) -> EmissionRule:
@@ -140,7 +141,7 @@ def _group(gathered: GatheredColumns, expression: Expression) -> str:
 
 
 def _shown(homes: Homes, gathered: GatheredColumns) -> tuple[tuple[Column, str], ...]:
-    """The columns that a plain join shows, which its entries carry."""
+    """The columns that a plain join selects, each with the name under which its entries carry it."""
     read = [node for output in homes.query.outputs for node in walk(output.expression)]
     columns = dict.fromkeys(node for node in read if isinstance(node, Column))
     carried = ((column, gathered.inputs[gathered.ordinal_of(column)].carry(column)) for column in columns)
@@ -148,7 +149,10 @@ def _shown(homes: Homes, gathered: GatheredColumns) -> tuple[tuple[Column, str],
 
 
 def _order(query: LogicalQuery, gathered: GatheredColumns) -> None:
-    """Where rows are counted or each is answered, rows of one time are ordered by all columns that are read."""
+    """Gathers the columns that order rows of the same time: all columns that the query reads.
+
+    Only windows that count rows, and EMIT ON ARRIVAL, need that order.
+    """
     for input_, own in zip(query.streams, gathered.inputs, strict=False):
         if isinstance(query.emit, logical.OnArrival) or isinstance(input_.window, CountingWindow):
             for name in query.columns_read(own.alias):
@@ -177,7 +181,11 @@ def _frames(homes: Homes, gathered: GatheredColumns) -> tuple[Frame, ...]:
 
 
 def _stage(query: LogicalQuery, body: Body, timing: Timing) -> JoiningStage:
-    """Combinations of time windows go out as they are found; where windows count or have numbers, as these move."""
+    """The stage that joins all inputs.
+
+    A plain join over windows in time emits combinations as they are found. With windows that count rows, or under SYNC
+    ON WINDOW ID, it emits them when windows move.
+    """
     if query.is_plain_join:
         timed = isinstance(timing.rule, AsFound) and all(isinstance(window, TimeWindow) for window in timing.windows)
         return JoinAsFound(body) if timed else JoinAtMoves(body)

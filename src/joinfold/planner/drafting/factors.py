@@ -1,7 +1,7 @@
-"""Arguments of aggregates as products of one value per input.
+"""Splits the arguments of aggregates into products of one factor per input.
 
-SUM(a.x * b.y * 2)   →   a: a.x, b: b.y * 2          a constant goes to any input that is there
-SUM(a.x + b.y)       →   not a product over inputs: it is computed for every combination
+SUM(a.x * b.y * 2)   →   a: a.x * 2, b: b.y          a constant goes to the first alias in alphabetical order
+SUM(a.x + b.y)       →   not a product over inputs: computed for every combination
 """
 
 from joinfold.logical.expressions import Call, Expression, conjuncts, inputs_read
@@ -9,7 +9,7 @@ from joinfold.types import FLOAT
 
 
 def factors_by_input(argument: Expression) -> dict[str, Expression] | None:
-    """The argument as a product of expressions over one input each, by alias ('' for a constant); None if it is not."""
+    """The factors of an argument by alias, each over one input ('' for a constant); None if it is not a product."""
     reads = inputs_read(argument)
     if len(reads) < 2:
         return {next(iter(reads), ""): argument}
@@ -41,12 +41,12 @@ def factors_by_input(argument: Expression) -> dict[str, Expression] | None:
 
 
 def conditions_of(condition: Expression | None) -> tuple[Expression, ...]:
-    """A FILTER as conditions that must all be true."""
+    """The conditions of a FILTER, which must all be true."""
     return () if condition is None else conjuncts(condition)
 
 
 def _exact(product: Expression) -> bool:
-    """A decimal product that Spark rounds is not the product of its factors."""
+    """Whether a product is the exact product of its factors: not if it is a decimal that Spark rounds."""
     if not product.type.is_decimal or not isinstance(product, Call):
         return True
     scales = [operand.scale or 0 for operand in product.signature.operands]

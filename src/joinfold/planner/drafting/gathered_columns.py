@@ -1,8 +1,8 @@
-"""Where expressions are computed: at the input that they read, or at the *pair*, for every combination.
+"""Where each expression is computed: in the frame of the input that it reads, or in the *pair*, for every combination.
 
 a.price + 1        reads one input: Spark computes it, in the frame of a
-2                  reads none: it is computed at the first input
-a.price - b.price  reads several: entries carry a.price and b.price, and the pair computes it of them
+2                  reads none: computed in the frame of the first input
+a.price - b.price  reads several: entries carry a.price and b.price, and the pair computes the difference
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,10 @@ from joinfold.types import BOOLEAN
 
 
 class GatheredColumns:
-    """The inputs of a query, and the pair behind them; a single input has a second one, of one constant row."""
+    """The inputs of a query, and the pair. The ordinal of the pair is the number of inputs.
+
+    A query with one stream gets a second input, the constant row.
+    """
 
     def __init__(self, aliases: Sequence[str], written: Callable[[Expression], Expression]) -> None:
         constant = [""] if len(aliases) == 1 else []
@@ -25,22 +28,22 @@ class GatheredColumns:
 
     @property
     def all(self) -> list[InputColumns]:
-        """The inputs and the pair."""
+        """The inputs, then the pair."""
         return [*self.inputs, self.pair]
 
     def ordinal_of(self, *expressions: Expression) -> int:
-        """Where expressions are computed together."""
+        """The ordinal of the input, or of the pair, that can compute all these expressions."""
         reads = {alias for expression in expressions for alias in inputs_read(expression)}
         if len(reads) > 1:
             return len(self.inputs)
         return next((ordinal for ordinal, own in enumerate(self.inputs) if own.alias in reads), 0)
 
     def at(self, ordinal: int, expression: Expression) -> Expression:
-        """The expression as a place computes it: the pair from carried columns, an input from its own."""
+        """The expression as it is computed there: by an input from its columns, by the pair from carried columns."""
         return expression if ordinal < len(self.inputs) else rewrite(expression, self._carried)
 
     def guards(self, ordinal: int, where: Sequence[Expression]) -> list[Expression]:
-        """The conditions of a FILTER that a place knows: it computes an argument only where they are true."""
+        """The conditions of a FILTER that this input, or the pair, can check before it computes an argument."""
         if ordinal < len(self.inputs):
             return [part for part in where if self.ordinal_of(part) == ordinal]
         guards: list[Expression] = []
@@ -54,9 +57,9 @@ class GatheredColumns:
         return guards
 
     def factors_of(self, argument: Expression, factorable: bool = True) -> dict[int, Expression]:
-        """The argument as a product of one expression for each of some places, which are in their order.
+        """The factors of an argument by ordinal, in ascending order.
 
-        What is not ``factorable`` is computed in one place.
+        An argument that is not ``factorable`` has one factor: at the input that it reads, or at the pair.
         """
         split = factors_by_input(argument) if factorable else None
         if split is None:
@@ -72,7 +75,7 @@ class GatheredColumns:
         return Column(pair_column(own), self.inputs[own].carry(node), node.type)
 
     def _uncarried(self, expression: Expression) -> Expression:
-        """What the pair computes, over the inputs' own columns again: names are made of that."""
+        """An expression of the pair with carried columns replaced by what they carry. Column names are made of that."""
         carried = {
             (pair_column(ordinal), name): column.expression
             for ordinal, own in enumerate(self.inputs)

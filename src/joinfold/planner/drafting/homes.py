@@ -1,16 +1,17 @@
-"""Relations are joined to a stream before PACK: to the rest of the planner, a query has streams alone.
+"""Joins relations to a stream before PACK, so that the rest of the planner sees only streams.
 
-A relation is the same at every instant. So a row of a stream finds its rows of the relation when it comes, and the two
-travel together as one row that is in the window as long as the stream's:
+A relation is the same at every instant. So a row of a stream is joined with its rows of the relation when it arrives.
+Each match is one row, which stays in the window as long as the row of the stream:
 
     FROM  auction a […], bid b […], person p        FROM  auction a […], bid b […]
     WHERE a.seller = p.id AND p.state = 'OR'   ──▶        a is joined with p before PACK
       AND a.id = b.auction                          WHERE a.id = b.auction
       AND b.price > p.most                            AND b.price > a."p.most"
 
-Relations that conditions connect go to one stream together, their *home*: the first that is equal to them in some
-value, or else the first that any condition connects with them. What is said of the home and its relations alone is said
-there. Every other expression reads their columns as if they were the home's.
+Relations that are connected by conditions are joined to one stream together, their *home*. It is the first stream with
+an equality to one of them, or else the first that shares any condition with them. Conditions that read only the home
+and its relations are checked there. Every other expression reads the relations' columns as if they were columns of the
+home.
 """
 
 from collections.abc import Iterable
@@ -27,9 +28,10 @@ Node = TypeVar("Node", bound=Expression)
 
 @dataclass(frozen=True, slots=True)
 class Homes:
-    """A query over streams alone, and what each stream is joined with before.
+    """A query over streams alone, and the relations that are joined to each stream before PACK.
 
-    ``matching`` has, for each home, the conditions that look at it together with its relations.
+    ``matching`` has, for each home, the conditions that read it together with its relations and are not checked by an
+    attachment.
     """
 
     query: LogicalQuery
@@ -37,19 +39,19 @@ class Homes:
     matching: dict[str, tuple[Expression, ...]]
 
     def written(self, expression: Node) -> Node:
-        """An expression of the query as it was written, with the columns of relations under their own alias."""
+        """The expression as it was written in the query, with the columns of relations under their own alias."""
         return rewrite(expression, _as_written) if self.attached else expression  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True)
 class _Borrowed(Column):
-    """A column of a relation that is read as one of its home's."""
+    """A column of a relation, read as if it were a column of the home; ``written`` is the column itself."""
 
     written: Column
 
 
 def with_homes(query: LogicalQuery) -> Homes:
-    """Finds a home for every relation."""
+    """The query over streams alone, with a home for every relation."""
     relations = [input_.alias for input_ in query.inputs if input_.window is None]
     if not relations:
         return Homes(query, {}, {})
@@ -57,15 +59,15 @@ def with_homes(query: LogicalQuery) -> Homes:
     home_of = {alias: _home(query, members) for members in parts for alias in members}
     attached: dict[str, tuple[Attachment, ...]] = {}
     matching: dict[str, tuple[Expression, ...]] = {}
-    said: set[Expression] = set()
+    checked: set[Expression] = set()
     for home in dict.fromkeys(home_of.values()):
         own = [members for members in parts if home_of[min(members)] == home]
         around = frozenset({home}).union(*own)
         local = [part for part in query.where if reads_within(part, around) and inputs_read(part) != {home}]
         attached[home] = tuple(_attachment(query, home, members, local) for members in own)
-        elsewhere = {part for attachment in attached[home] for part in attachment.said}
-        matching[home] = tuple(part for part in local if part not in elsewhere)
-        said.update(local)
+        by_attachments = {part for attachment in attached[home] for part in attachment.said}
+        matching[home] = tuple(part for part in local if part not in by_attachments)
+        checked.update(local)
 
     def moved(expression: Node) -> Node:
         def borrowed(node: Expression) -> Expression | None:
@@ -78,7 +80,7 @@ def with_homes(query: LogicalQuery) -> Homes:
     streams_alone = replace(
         query,
         inputs=query.streams,
-        where=tuple(moved(part) for part in query.where if part not in said),
+        where=tuple(moved(part) for part in query.where if part not in checked),
         groups=tuple(moved(group) for group in query.groups),
         aggregates=tuple(moved(aggregate) for aggregate in query.aggregates),
         outputs=tuple(replace(output, expression=moved(output.expression)) for output in query.outputs),
@@ -87,7 +89,7 @@ def with_homes(query: LogicalQuery) -> Homes:
 
 
 def equalities(conditions: Iterable[Expression], left: frozenset[str], right: frozenset[str]) -> tuple[Equality, ...]:
-    """The conditions that make a value of some inputs equal to one of others."""
+    """The conditions that equate a value of the ``left`` inputs with a value of the ``right`` ones."""
     found = []
     for condition in conditions:
         match condition:
@@ -101,7 +103,7 @@ def equalities(conditions: Iterable[Expression], left: frozenset[str], right: fr
 
 
 def reads_within(expression: Expression, inputs: frozenset[str]) -> bool:
-    """Whether the expression reads some of these inputs and no other."""
+    """Whether the expression reads at least one of these inputs and no other."""
     reads = inputs_read(expression)
     return bool(reads) and reads <= inputs
 
@@ -115,9 +117,9 @@ def _attachment(query: LogicalQuery, home: str, members: frozenset[str], local: 
 
 
 def _home(query: LogicalQuery, members: frozenset[str]) -> str:
-    """The first stream with a value that these relations must have too, or else with any condition on them.
+    """The first stream with an equality to these relations, or else with any condition on them.
 
-    Binding refuses what nothing connects, so there is one.
+    There always is one: binding refuses inputs that no condition connects.
     """
     streams = [input_.alias for input_ in query.streams]
     equal = [alias for alias in streams if equalities(query.where, frozenset({alias}), members)]
@@ -126,7 +128,7 @@ def _home(query: LogicalQuery, members: frozenset[str]) -> str:
 
 
 def _connected(relations: list[str], where: tuple[Expression, ...]) -> list[frozenset[str]]:
-    """The relations in parts, such that no condition over relations alone is across two of them."""
+    """The relations in connected parts: no condition over relations alone reads two parts."""
     parts = [frozenset({alias}) for alias in relations]
     for condition in where:
         if reads_within(condition, frozenset(relations)):

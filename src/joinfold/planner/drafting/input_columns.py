@@ -1,6 +1,6 @@
-"""Gathers, for one input, the columns that its frame delivers and the sums and extremes that its entries keep.
+"""Gathers, for one input, the columns of its frame and the sums and extremes that its entries keep.
 
-A column is named after what it computes, so whoever asks for it again, as a key or as a group, gets the same one.
+A column is named after what it computes. So the same expression always gets the same column, as a key and as a group.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class InputColumns:
-    """The columns of one input, or of the pair; ``written`` says how an expression is written in the query."""
+    """The columns of one input, or of the pair. ``written`` gives an expression as it is written in the query."""
 
     def __init__(self, alias: str, written: Callable[[Expression], Expression]) -> None:
         self.alias = alias
@@ -37,7 +37,10 @@ class InputColumns:
         self._extremes: list[Extreme] = []
 
     def key(self, members: Sequence[Expression], number: int) -> None:
-        """A join key of a class, NULL where its members differ."""
+        """Adds the join key of key class ``number``, made of the expressions of this input in it.
+
+        The key is NULL if they differ.
+        """
         first, *others = members
         if others:
             first = only_where([Call("=", (first, other)) for other in others], first)
@@ -45,51 +48,51 @@ class InputColumns:
         self._classes.append(number)
 
     def group(self, expression: Expression) -> str:
-        """A column that groups are told by."""
+        """Adds a column to group by; returns its name."""
         return _once(self._groups, self._column(expression))
 
     def carry(self, expression: Expression) -> str:
-        """A column that entries carry, since combinations are told by it."""
+        """Adds a column that entries carry because combinations are computed from it; returns its name."""
         if expression.type.is_nested:
-            what = f"no engine runs combinations with a column of type {expression.type} yet"
-            raise QueryError(what, hint="take the fields that are needed, in the DataFrame.")
+            what = f"no engine runs joins that read a column of type {expression.type} yet"
+            raise QueryError(what, hint="select the fields that you need in the DataFrame that you register.")
         return _once(self._carried, self._column(expression))
 
     def order(self, expression: Expression) -> str:
-        """A column by which rows of one time are ordered."""
+        """Adds a column that orders rows of the same time; returns its name."""
         return _once(self._order, self._column(expression, "order"))
 
     def number(self, expression: Expression, where: Sequence[Expression]) -> Factor:
-        """A number to be summed where all of ``where`` is true; elsewhere it is not computed."""
+        """Adds a number to sum. It is computed only for rows where all of ``where`` is true."""
         wide = _guarded(where, widened(expression))
         name = self._column(wide, "argument")
         return self._factors.setdefault(name, _numeric_factor(name, wide.type))
 
     def integer_number(self, expression: Expression, where: Sequence[Expression]) -> Factor:
-        """An integer whose bits are counted: in its own type, an error where it does not fit."""
+        """Adds an integer whose bits are counted. It keeps its own type, so a value that does not fit is an error."""
         narrow = _guarded(where, converted(widened(expression), expression.type))
         name = self._column(narrow, "argument")
         return self._factors.setdefault(name, _numeric_factor(name, narrow.type))
 
     def truth(self, expression: Expression, where: Sequence[Expression]) -> Factor:
-        """A condition that is counted where it is true, and computed where all of ``where`` is."""
+        """Adds a condition to count. It is computed only for rows where all of ``where`` is true."""
         return self.condition(_guarded(where, expression))
 
     def condition(self, expression: Expression) -> Factor:
-        """A condition that rows must fulfil to be counted; NULL has no type of its own, and is not true."""
+        """Adds a condition that must be true for a row to be counted. NULL is not true."""
         name = self._column(converted(expression, BOOLEAN), "argument")
         return self._factors.setdefault(name, Factor(name, "condition"))
 
     def presence(self, expression: Expression, where: Sequence[Expression]) -> Factor:
-        """The condition that a value is not NULL, where all of ``where`` is true."""
+        """Adds the condition that a value is not NULL. It is computed only where all of ``where`` is true."""
         return self.condition(Call("not", (Call("is null", (_guarded(where, widened(expression)),)),)))
 
     def integer(self, column: IntegerSum) -> int:
-        """The number of an int64 sum."""
+        """Adds an int64 sum; returns its number."""
         return _number(self._integers, column)
 
     def real(self, column: RealSum) -> int:
-        """The number of a double-double sum."""
+        """Adds a double-double sum; returns its number."""
         return _number(self._reals, column)
 
     def extreme(
@@ -100,22 +103,25 @@ class InputColumns:
         where: Sequence[Expression],
         by: Expression | None = None,
     ) -> int:
-        """The number of an extreme, in the order of ``by``; where not all of ``where`` is true it is not computed."""
+        """Adds an extreme, in the order of ``by`` if given; returns its number.
+
+        It is computed only for rows where all of ``where`` is true.
+        """
         names = tuple(factor.name for factor in conditions)
         column = self._column(_guarded(where, widened(expression)), "argument")
         order = None if by is None else self._column(_guarded(where, widened(by)), "argument")
         return _number(self._extremes, Extreme(column, largest, names, order))
 
     def part(self, monomial: Monomial) -> Monomial:
-        """The part of a monomial that is made of this input's factors."""
+        """The part of a monomial that has the factors of this input."""
         return Monomial(tuple(power for power in monomial.powers if power[0] in self._factors))
 
     def factor(self, name: str) -> Factor | None:
-        """A factor by its name, if it is of this input."""
+        """The factor of this name, None if this input has none."""
         return self._factors.get(name)
 
     def sums(self) -> Sums:
-        """What was gathered, of the pair."""
+        """Everything gathered for the pair."""
         return Sums(
             groups=tuple(self._groups),
             factors=tuple(self._factors.values()),
@@ -125,7 +131,7 @@ class InputColumns:
         )
 
     def spec(self, source: InputSource, open_ended: bool = False) -> InputSpec:
-        """What was gathered, of an input."""
+        """Everything gathered for an input."""
         return InputSpec(
             name=self.alias,
             source=source,
@@ -148,13 +154,16 @@ class InputColumns:
 
 
 def only_where(conditions: Sequence[Expression], expression: Expression) -> Expression:
-    """The expression where all conditions are true, and NULL elsewhere."""
+    """The expression where all conditions are true, and otherwise NULL."""
     met = conditions[0] if len(conditions) == 1 else Call("and", tuple(conditions))
     return Case(((met, expression),), Literal(None, VOID), expression.type)
 
 
 def _guarded(conditions: Sequence[Expression], expression: Expression) -> Expression:
-    """The expression, which is not computed where a condition is not true; a column cannot fail and stays shared."""
+    """The expression, computed only where all conditions are true.
+
+    A plain column cannot fail, so it stays as it is and can be shared.
+    """
     return expression if not conditions or isinstance(expression, Column) else only_where(conditions, expression)
 
 

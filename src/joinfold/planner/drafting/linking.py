@@ -1,4 +1,4 @@
-"""What looks at combinations: bands, inequalities and other conditions over several inputs, on carried columns."""
+"""Join conditions that are checked on combinations, from carried columns: bands, inequalities and residuals."""
 
 from joinfold.logical.expressions import Call, Expression, inputs_read
 from joinfold.logical.graph import Band, Inequality, JoinGraph
@@ -9,13 +9,13 @@ from joinfold.types import DataType
 
 
 def ranges_of(graph: JoinGraph, gathered: GatheredColumns) -> tuple[RangeJoin, ...]:
-    """Bands and inequalities as ranges."""
+    """The bands and inequalities of a query as range joins."""
     bands = [join for band in graph.bands for join in _band(gathered, band)]
     return (*bands, *(_inequality(gathered, part) for part in graph.inequalities))
 
 
 def pair_conditions(graph: JoinGraph, gathered: GatheredColumns) -> tuple[PairCondition, ...]:
-    """Everything else that is said of combinations."""
+    """The residual conditions: those over several inputs that are neither equality, band nor inequality."""
     return tuple(_condition(gathered, part) for part in graph.residual)
 
 
@@ -26,7 +26,7 @@ def _condition(gathered: GatheredColumns, condition: Expression) -> PairConditio
 
 
 def _band(gathered: GatheredColumns, band: Band) -> list[RangeJoin]:
-    """One range where both bounds are compared in one type; else two with a bound each."""
+    """One range join if both bounds are compared in the same type; otherwise two with one bound each."""
     below = Inequality(band.value, ">=" if band.low_inclusive else ">", band.low)
     above = Inequality(band.value, "<=" if band.high_inclusive else "<", band.high)
     lower, upper = _inequality(gathered, below), _inequality(gathered, above)

@@ -1,10 +1,13 @@
-"""Sums over numbers that are not finite: which kinds of numbers at all places make one that is nan, inf or -inf."""
+"""Sums over numbers that are not finite: which kinds of factors make a product that is nan, inf or -inf.
+
+A product has one factor for each input, or the pair, that has a number. ``gathered`` is how many these are.
+"""
 
 from itertools import product as every_choice
 
 from joinfold.physical.payload import SpecialKind
 
-Kinds = tuple[SpecialKind | None, ...]  # what is counted at each place; None is any number
+Kinds = tuple[SpecialKind | None, ...]  # the kind of number that is counted for each factor; None is any number
 
 _NOT_FINITE: tuple[SpecialKind, ...] = ("nan", "inf", "-inf")
 _SIGNS: dict[SpecialKind, int] = {"inf": 1, "-inf": -1, "positive": 1, "negative": -1}
@@ -12,12 +15,12 @@ _INFINITE: tuple[SpecialKind, ...] = ("inf", "-inf")
 
 
 def any_special(gathered: int) -> list[tuple[SpecialKind, Kinds]]:
-    """A statistic is nan as soon as one number at any place is not finite."""
+    """For statistics such as variances: the result is nan if any factor is not finite."""
     return [("nan", _only(kind, ordinal, gathered)) for ordinal in range(gathered) for kind in _NOT_FINITE]
 
 
 def special_products(gathered: int) -> list[tuple[SpecialKind, Kinds]]:
-    """Which kinds of numbers at all places make a product that is nan, inf or -inf; None is any number.
+    """For sums of products: which kinds of factors make a product that is nan, inf or -inf.
 
     nan × anything = nan     inf × zero = nan     inf × positive = inf     inf × negative = -inf
     """

@@ -1,13 +1,14 @@
-"""From the components of aggregates to columns: which sums each place keeps, and which products make an answer.
+"""From the components of aggregates to columns: which sums the inputs and the pair keep, and which products they make.
 
-A sum over combinations is a product of one column of each place. Which columns these are follows from the component::
+A sum over combinations is a sum of products of one column of each input and of the pair. The component of the aggregate
+decides which columns:
 
-    Moment        a limb at a time in integers where numbers are exact, else in double-double
-    TruthCount    the rows whose argument is true
-    BitCounts     for each bit the rows in which it is set; at one place, since bits do not factor
-    Extremum      a value of one place, and counts of all others, which must not be 0
+    Moment        exact numbers limb by limb in integers, others in double-double
+    TruthCount    the number of rows whose argument is true
+    BitCounts     for each bit, the number of rows in which it is set; of one input or the pair: bits do not factor
+    Extremum      a value of one input or the pair, and the counts of all others, which must not be 0
 
-Equal columns and equal products are kept once, whichever aggregates ask for them.
+Equal columns and equal products are kept once, for all aggregates.
 """
 
 from itertools import product as every_choice
@@ -36,7 +37,7 @@ from joinfold.types import INTEGER_BITS
 
 
 class Summing:
-    """The products and extremes that the aggregates of a query have asked for."""
+    """Gathers the products and extremes that the aggregates of a query need."""
 
     def __init__(self, gathered: GatheredColumns) -> None:
         self.gathered = gathered
@@ -45,7 +46,7 @@ class Summing:
         self.extremes: list[ExtremeFold] = []
 
     def spec_of(self, aggregate: Aggregate) -> AggregateSpec:
-        """Where an aggregate finds its components."""
+        """The products or the extreme from which an aggregate is computed."""
         entry = AGGREGATES[aggregate.function]
         conditions: list[list[Factor]] = [[] for _ in self.gathered.all]
         where = conditions_of(aggregate.condition)
@@ -97,7 +98,7 @@ class Summing:
     def _argument(
         self, argument: Expression, factorable: bool, is_number: bool, where: tuple[Expression, ...]
     ) -> tuple[str, ...]:
-        """The factors of an argument: numbers, or the conditions that they are there."""
+        """The names of the factors of an argument: numbers, or the conditions that values are not NULL."""
         names = []
         for ordinal, own in self.gathered.factors_of(argument, factorable).items():
             side = self.gathered.all[ordinal]
@@ -147,7 +148,10 @@ class Summing:
     # --- products -------------------------------------------------------------------------------------------
 
     def _exact_sum(self, monomial: Monomial) -> tuple[tuple[ColumnRef, int], ...]:
-        """Limb by limb: with numbers at one place in int64, with numbers at several in double-double."""
+        """An exact sum limb by limb, each limb with its shift in bits.
+
+        The products are int64 if only one input has numbers, else double-double.
+        """
         parts = [side.part(monomial) for side in self.gathered.all]
         limbs = [
             range(max((self._factor(name).limbs for name, power in part.powers if power), default=1)) for part in parts
@@ -184,7 +188,7 @@ class Summing:
     def _specials(
         self, entry: AggregateFunction, arguments: tuple[tuple[str, ...], ...], filters: tuple[str, ...]
     ) -> tuple[tuple[str, ColumnRef], ...]:
-        """Counts of combinations whose value is nan, inf or -inf, by kind."""
+        """The counts of combinations whose value is nan, inf or -inf, by kind."""
         everything = Monomial.presence((*filters, *(name for argument in arguments for name in argument)))
         parts = [side.part(everything) for side in self.gathered.all]
         computed = [argument for number, argument in enumerate(arguments) if entry.is_number(number)]
@@ -212,7 +216,7 @@ class Summing:
 
 
 def _real_column(side: InputColumns, part: Monomial) -> ColumnRef:
-    """A count stays an integer."""
+    """The column of a sum: an integer column for a count, else a double-double column."""
     return (
         ColumnRef(True, side.integer(IntegerSum(part))) if part.is_count else ColumnRef(False, side.real(RealSum(part)))
     )

@@ -1,11 +1,11 @@
-"""Integers inside an aggregate's argument, computed so wide that nothing overflows on the way to the sum.
+"""Widens integer arithmetic inside an aggregate's argument, so that only the sum itself can overflow.
 
     SUM(a.x * a.y)   x, y INT      CAST(a.x AS BIGINT) * a.y                                 at most 2^62
     SUM(a.v + 1)     v BIGINT      CAST(a.v AS DECIMAL(19, 0)) + CAST(1 AS DECIMAL(1, 0))    at most 2^63 + 1
 
-How wide follows from the types of the columns and the constants alone: BIGINT while that must suffice, DECIMAL where it
-may not. A column by itself and a remainder stay as they are. Functions that take integers as they come (COALESCE,
-comparisons, …) get the wide ones; others get what they were written for, and it is an error where that is too small.
+The width follows from the types of the columns and from the constants: BIGINT if every result fits, else DECIMAL. A
+single column and a remainder keep their types. Functions that take integers of any width (COALESCE, comparisons, …)
+get the wide arguments. Other functions get the types that they were bound with; a value that does not fit is an error.
 """
 
 from functools import reduce
@@ -19,7 +19,7 @@ _TOO_LARGE = 2 ** (INTEGER_BITS["BIGINT"] - 1)
 
 
 def widened(expression: Expression) -> Expression:
-    """The expression with its integer arithmetic done in types that hold every result."""
+    """The expression with its integer arithmetic in types that hold every result."""
     match expression:
         case Call(function=function, arguments=arguments) if function in _ARITHMETIC and expression.type.is_integer:
             wide = tuple(widened(argument) for argument in arguments)
@@ -40,12 +40,12 @@ def widened(expression: Expression) -> Expression:
 
 
 def converted(expression: Expression, type_: DataType) -> Expression:
-    """The expression in another type."""
+    """The expression, cast to this type if it has another."""
     return expression if expression.type == type_ else Cast(expression, type_)
 
 
 def _operand(function: str, argument: Expression, operand: DataType) -> Expression:
-    """A wide argument where the function takes any width, else one of the type that it takes."""
+    """The wide argument if the function takes integers of any width, else converted to the type that it takes."""
     wide = widened(argument)
     if wide.type == argument.type or (function in _ANY_WIDTH and operand.is_integer):
         return wide
@@ -68,7 +68,7 @@ def _common(type_: DataType, values: list[Expression]) -> DataType:
 
 
 def _largest(expression: Expression) -> int:
-    """A bound of the absolute value of an integer expression that is computed without overflow."""
+    """An upper bound of the absolute value of an integer expression, computed without overflow."""
     match expression:
         case Literal(value=int(value)):
             return abs(value)

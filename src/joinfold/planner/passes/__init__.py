@@ -1,1 +1,1 @@
-"""The passes that make a plan of a draft: a function per file, each from a plan and its context to a plan."""
+"""The passes that turn a draft into a plan. Each file has one, a function from a plan and its context to a plan."""

@@ -1,7 +1,7 @@
-"""Which stages join, and what is chosen for each: what is asked for, the usual, or the cheapest that is estimated.
+"""Chooses the stages that join and the choice for each: the forced plan, the usual plan, or the cheapest one.
 
-Where nothing is known of the streams, nothing is estimated. A join over different keys may be one stage or a chain of
-them (`planner.chaining`); for each there are choices (`planner.search`).
+A join over different keys may be one stage or a chain of stages (`planner.chaining`). Each stage has its choices
+(`planner.search`).
 """
 
 from dataclasses import replace
@@ -13,10 +13,10 @@ from joinfold.planner.planned_query import PlannedQuery
 
 
 def choose(plan: PlannedQuery, context: Context) -> PlannedQuery:
-    """The plan as asked for or as usual; with statistics, the one that is decided for."""
-    asked = as_asked(plan, context.wanted)
+    """The forced or usual plan without statistics; with statistics, the plan that `decide` takes."""
+    requested = as_asked(plan, context.wanted)
     if context.statistics is None:
-        return asked
-    decision = decide(plan, asked, context)
+        return requested
+    decision = decide(plan, requested, context)
     chosen = decision.chosen.plan
     return replace(plan, pipeline=chosen.pipeline, choices=chosen.choices, root=chosen.root, decision=decision)

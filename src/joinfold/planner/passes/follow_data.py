@@ -1,6 +1,7 @@
-"""A running query may change its choice, since state is the same whatever it is.
+"""Lets a running query change its choice. Its state is the same under every choice.
 
-It does so where plans were compared by cost, nothing was forced, and there is anything to choose (`planner.adapting`).
+It does so if plans were compared by cost, nothing was forced, ``adapt`` is not off, and the answering stage has choices
+(`planner.adapting`).
 """
 
 from dataclasses import replace
@@ -12,8 +13,8 @@ from joinfold.planner.planned_query import PlannedQuery
 
 
 def follow_data(plan: PlannedQuery, context: Context) -> PlannedQuery:
-    """Lets buckets follow the data."""
-    is_bound = context.wanted.forces or context.wanted.adapt == "off"
-    if context.statistics is None or is_bound or not can_follow(plan.answering):
+    """The plan with `Following` set, if its buckets may change their choice."""
+    is_fixed = context.wanted.forces or context.wanted.adapt == "off"
+    if context.statistics is None or is_fixed or not can_follow(plan.answering):
         return plan
     return replace(plan, following=Following(context.weights, plan.timing.names))

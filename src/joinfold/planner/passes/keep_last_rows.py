@@ -1,9 +1,9 @@
-"""The last rows of each key are a view: a stage by that key makes it, and the join reads it in place of the stream.
+"""Adds a stage that keeps the last rows of each key. The join reads the view of this stage instead of the stream.
 
     a [PARTITION BY floor ROWS 3]      a ──▶ LastRowsPerKey by floor ──▶ view ──▶ join by location
 
-A view's rows come from several buckets, each with its own, so entries also carry which bucket made them. Later rows
-decide when they leave.
+The rows of a view come from several buckets, so its entries also carry a number that differs between buckets
+(`ORIGIN`). Later rows decide when they leave.
 """
 
 from dataclasses import replace
@@ -19,7 +19,7 @@ from joinfold.window import PartitionedRows
 
 
 def keep_last_rows(plan: PlannedQuery, context: Context) -> PlannedQuery:
-    """A stage for each stream with such a window, before the one that joins."""
+    """The plan with such a stage for each stream with a PARTITION BY window."""
     before: list[StatefulStage] = list(plan.stages[:-1])
     stage = plan.answering
     inputs = list(stage.body.inputs)

@@ -1,8 +1,9 @@
-"""Windows that count rows move where rows have certain numbers, so some stage has to number them first.
+"""Adds a first stage that numbers rows, for windows that count rows.
 
-    [ROWS 100 SLIDE 10]     the order of the stream goes through one bucket; every bucket gets the boundaries
+    [ROWS 100 SLIDE 10]     one bucket gets the order of the stream; every bucket gets the row boundaries
 
-Only orders go there, not the rows. EMIT ON ARRIVAL needs no such stage: every bucket goes through all rows anyhow.
+That bucket gets the order columns only, not the rows. EMIT ON ARRIVAL needs no such stage, because every bucket
+processes all rows in order.
 """
 
 from joinfold.physical.choice import NO_CHOICE
@@ -12,7 +13,7 @@ from joinfold.planner.planned_query import PlannedQuery, with_stages
 
 
 def number_rows(plan: PlannedQuery, context: Context) -> PlannedQuery:
-    """A first stage that numbers the rows of the streams that are counted."""
+    """The plan with a first stage that numbers the rows of streams with counting windows."""
     counting = plan.timing.counting
     if not counting or isinstance(plan.answering, FoldAtArrivals):
         return plan

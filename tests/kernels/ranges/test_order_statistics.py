@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joinfold.kernels.order_statistics import FEW, OrderStatistics
-
-from .test_aggregation_set import HALF_WORD, LARGEST, int64s, wrap
+from joinfold.kernels.ranges.order_statistics import FEW, OrderStatistics
+from tests.kernels.test_aggregation_set import HALF_WORD, LARGEST, int64s, wrap
 
 Entry = tuple[int, int, int, int, int, int]
 """key, group, code, rows, an integer, a whole double"""
@@ -135,7 +134,7 @@ def test_a_window_that_empties_in_any_order_and_fills_again(data: st.DataObject,
             held.update(*arrays([entry]), -1)
             twin.update([entry], -1)
         assert held.live_entries == 0 and sums_of(held, wanted) == {}
-        assert not held.is_worn
+        assert not held.has_drifted
 
 
 def test_long_segments_and_keys_with_many_groups() -> None:
@@ -200,11 +199,11 @@ def test_giants_at_other_places_leave_nothing_behind(data: st.DataObject) -> Non
     for code in (code for code in range(len(values)) if is_giant[code]):
         change(code, -1)
     check({code for code in range(len(values)) if not is_giant[code]})
-    assert not held.is_worn
+    assert not held.has_drifted
 
 
-def worn_after(changes: list[tuple[float, int]], moving: bool) -> tuple[bool, Fraction | None]:
-    """Whether it is worn by doubles that come and go at one place, which may move, and the sum there."""
+def drifted_after(changes: list[tuple[float, int]], moving: bool) -> tuple[bool, Fraction | None]:
+    """Whether it has drifted by doubles that come and go at one place, which may move, and the sum there."""
     held, zero = OrderStatistics(1, 1), np.zeros(1, np.int32)
     for step, (value, sign) in enumerate(changes, 1):
         if moving:
@@ -212,28 +211,28 @@ def worn_after(changes: list[tuple[float, int]], moving: bool) -> tuple[bool, Fr
         held.update(zero, zero, np.zeros(1, np.int64), np.ones((1, 1), np.int64), np.array([[value, 0.0]]), sign)
     found = list(held.ranges(zero, np.zeros(1, np.int64), np.zeros(1, np.int64)))
     if not found or not np.isfinite(found[0].dds).all():
-        return held.is_worn, None
-    return held.is_worn, sum(map(Fraction, found[0].dds[0].tolist()), Fraction(0))
+        return held.has_drifted, None
+    return held.has_drifted, sum(map(Fraction, found[0].dds[0].tolist()), Fraction(0))
 
 
 @pytest.mark.parametrize("moving", [False, True])
 def test_a_giant_at_the_same_place_is_noticed(moving: bool) -> None:
     """What it took with it cannot be known, only that it did."""
     arrive, leave = [(1e40, 1), (1e18, 1), (0.1, 1)], [(1e18, -1), (1e40, -1)]
-    assert worn_after(arrive, moving)[0] is False
-    assert worn_after(arrive + leave, moving)[0] is True
-    assert worn_after([*arrive, *leave, (0.1, -1)], moving) == (False, None)
-    assert worn_after([*arrive, *leave, (0.1, -1), (0.3, 1)], moving) == (False, Fraction(0.3))
-    assert worn_after([*arrive, *leave, (0.1, -1), (0.3, 1), (0.3, -1)], moving) == (False, None)
-    assert worn_after([*arrive, (1e18, -1), (-1e40, 1)], moving)[0] is False  # they are still there
-    assert worn_after([(1e308, 1), (1e308, 1), (1e308, -1)], moving) == (True, None)
+    assert drifted_after(arrive, moving)[0] is False
+    assert drifted_after(arrive + leave, moving)[0] is True
+    assert drifted_after([*arrive, *leave, (0.1, -1)], moving) == (False, None)
+    assert drifted_after([*arrive, *leave, (0.1, -1), (0.3, 1)], moving) == (False, Fraction(0.3))
+    assert drifted_after([*arrive, *leave, (0.1, -1), (0.3, 1), (0.3, -1)], moving) == (False, None)
+    assert drifted_after([*arrive, (1e18, -1), (-1e40, 1)], moving)[0] is False  # they are still there
+    assert drifted_after([(1e308, 1), (1e308, 1), (1e308, -1)], moving) == (True, None)
 
 
 @pytest.mark.parametrize("moving", [False, True])
 def test_what_needs_no_rounding_is_never_in_doubt(moving: bool) -> None:
-    assert worn_after([(0.0, 1), (5.0, 1), (5.0, -1)], moving) == (False, 0)
-    assert worn_after([(0.0, 1), (0.1, 1), (0.3, 1), (0.1, -1), (0.3, -1)], moving) == (False, 0)
-    assert worn_after([(1e16, 1), (1.0, 1), (1e16, -1)], moving) == (False, 1)
+    assert drifted_after([(0.0, 1), (5.0, 1), (5.0, -1)], moving) == (False, 0)
+    assert drifted_after([(0.0, 1), (0.1, 1), (0.3, 1), (0.1, -1), (0.3, -1)], moving) == (False, 0)
+    assert drifted_after([(1e16, 1), (1.0, 1), (1e16, -1)], moving) == (False, 1)
 
 
 doubles = st.tuples(st.integers(-(2**53), 2**53), st.integers(-300, 300) | st.integers(-60, 60)).map(
@@ -242,16 +241,16 @@ doubles = st.tuples(st.integers(-(2**53), 2**53), st.integers(-300, 300) | st.in
 
 
 @given(st.data())
-def test_what_is_not_worn_is_right(data: st.DataObject) -> None:
+def test_what_has_not_drifted_is_right(data: st.DataObject) -> None:
     """Doubles of any size come and go at one place; the truth is the sum of Fractions."""
     values = data.draw(st.lists(doubles, max_size=8))
     changes = [(value, 1) for value in values]
     leaving = data.draw(st.permutations(values))
     changes += [(value, -1) for value in leaving]
     for many in range(len(changes)):
-        is_worn, found = worn_after(changes[:many], moving=False)
+        has_drifted, found = drifted_after(changes[:many], moving=False)
         there = values[:many] if many <= len(values) else leaving[many - len(values) :]
-        if there and not is_worn:
+        if there and not has_drifted:
             assert found is not None
             assert abs(found - sum(map(Fraction, there))) <= Fraction(1e-9) * sum(abs(Fraction(x)) for x in there)
 
@@ -278,11 +277,11 @@ def test_a_range_may_wrap_where_no_node_does() -> None:
     assert piece.ints.tolist() == [[2, -4]] and held.largest_magnitude.tolist() == [4, LARGEST]
 
 
-def test_places_that_wait_are_sorted_in_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    sorted_anew = []
-    original = OrderStatistics._sort_anew
+def test_places_that_wait_are_built_in_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rebuilt = []
+    original = OrderStatistics._rebuild
     monkeypatch.setattr(
-        OrderStatistics, "_sort_anew", lambda held, *new: sorted_anew.append(len(new[0])) or original(held, *new)
+        OrderStatistics, "_rebuild", lambda held, *new: rebuilt.append(len(new[0])) or original(held, *new)
     )
     held = OrderStatistics(2, 1)
     first = [(0, 0, code, 1, 1, 1) for code in range(-5, 5)]
@@ -291,14 +290,14 @@ def test_places_that_wait_are_sorted_in_once(monkeypatch: pytest.MonkeyPatch) ->
     held.place(*arrays(second + second)[:3])
     for entry in first + second:
         held.update(*arrays([entry]), 1)
-    assert sorted_anew == [10, 70]  # the second time with repetitions
+    assert rebuilt == [10, 70]  # the second time with repetitions
     held.update(*arrays(first + second), -1)
     held.place(*arrays(first)[:3])
     held.update(*arrays([(1, 0, 0, 1, 1, 1)]), 1)  # leaves the places away that nobody announced again
     held.update(*arrays(first), 1)
-    assert sorted_anew == [10, 70, 1]
+    assert rebuilt == [10, 70, 1]
     held.update(*arrays(second), 1)
-    assert sorted_anew == [10, 70, 1, 35] and held.live_entries == 1 + 45
+    assert rebuilt == [10, 70, 1, 35] and held.live_entries == 1 + 45
 
 
 def test_memory_follows_the_window() -> None:

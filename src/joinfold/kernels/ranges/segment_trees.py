@@ -10,33 +10,49 @@ The payloads of one (key, group) are the leaves of a *segment*, by ascending cod
            4     5                    n need not be a power of two: a sum does not mind the order of its terms
     code   50    90      20
 
-Nothing is ever added to an inner node or taken from it. It is summed anew from its children, so it depends on the
-leaves of now and not on those that were, and what has left cannot have left rounding behind.
+An inner node is always summed again from its children, never changed by a difference. So it depends only on the leaves
+as they are now, and payloads that have left leave no rounding behind.
 
 Entries come in batches, best in the order of their places: then each is found near the one before it, and a node above
-several of them is summed once and not for each.
+several of them is summed only once.
 
-Only in a leaf do entries come and go, those with one code. A leaf without rows is exactly zero. For any other it is
-noted how much rounding has in fact taken from its sums: its *doubts*. Sums that needed no rounding have none, however
-large they were.
+Only leaves are changed by differences: entries with the same code share one. A leaf without rows is exactly zero. Every
+other leaf knows how much rounding has in fact taken from its sums: its *doubts*. Sums that needed no rounding have
+none, however large they were.
 
-The nodes of all segments are in one array, those of a segment whose first leaf is f from 2·f on. So leaf l of a segment
-that ends before leaf e is at e + l, which is 2·f + n + (l − f).
+The nodes of all segments are in one array; those of a segment whose first leaf is f begin at 2·f. So leaf l of a
+segment that ends before leaf e is at 2·f + n + (l − f), which is e + l.
 
-In all kernels: first_segment int64[K + 1] of every key; pairs int64[S], key and group of every segment, ascending;
-first_leaf int64[S + 1]; codes int64[L]; ints int64[2·L, I] and dds float64[2·L, 3·F] of nodes; dds has hi, lo of all
-columns, then the weights Σ|x|; doubts float64[L, 2·F] of all sums, then of all weights; waiting uint8[L]; usage
-int64[3] (leaves with rows, leaves that wait for some, doubtful sums).
+In all kernels there are K keys, S segments and L leaves.
 """
 
 import math
+from typing import NamedTuple
 
-from joinfold.kernels.compiling import Bytes, Doubles, Ids, Integers, kernel, part
+from joinfold.kernels.compiling import Arrays, Bytes, Doubles, Ids, Integers, kernel, part
 from joinfold.kernels.double_double import add_dd, fast_two_sum, two_sum
 from joinfold.kernels.wrapping import added
 
-LIVE, WAITING, DOUBTFUL = 0, 1, 2
-WORN = 2.0**-31  # the part of its weight by which a sum may be wrong: less than 1e-9
+LIVE, WAITING, DOUBTFUL = 0, 1, 2  # in usage int64[3]: leaves with rows, leaves that wait for some, doubtful sums
+DRIFTED = 2.0**-31  # the part of its weight by which a sum may be wrong: less than 1e-9
+
+
+class Index(NamedTuple):
+    """What finds a leaf."""
+
+    first_segment: Integers  # [K + 1]: of every key
+    pairs: Integers  # [S]: key and group of every segment, ascending
+    first_leaf: Integers  # [S + 1]: of every segment
+    codes: Integers  # [L]
+
+
+class Nodes(NamedTuple):
+    """What is known of nodes and leaves."""
+
+    ints: Integers  # [2·L, I]: of nodes
+    dds: Doubles  # [2·L, 3·F]: of nodes, hi, lo of all columns, then the weights Σ|x|
+    doubts: Doubles  # [L, 2·F]: of leaves, those of all sums, then of all weights
+    waiting: Bytes  # [L]: 1 where a payload is announced
 
 
 @part
@@ -53,7 +69,7 @@ def first_from(values: Integers, begin: int, end: int, value: int, beyond: bool)
 
 @part
 def first_near(values: Integers, begin: int, end: int, near: int, value: int, beyond: bool) -> int:
-    """What ``first_from`` finds, looked for around a place from begin to end. Cost: O(log distance from there)."""
+    """What ``first_from`` finds, with a search that begins at ``near``. Cost: O(log of the distance from there)."""
     step = 1
     if near < end and (values[near] < value or (beyond and values[near] == value)):
         begin = near + 1
@@ -71,26 +87,18 @@ def first_near(values: Integers, begin: int, end: int, near: int, value: int, be
 
 
 @kernel
-def find_leaves(
-    kid: Ids,
-    gid: Ids,
-    code: Integers,
-    first_segment: Integers,
-    pairs: Integers,
-    first_leaf: Integers,
-    codes: Integers,
-    segments: Integers,
-    leaves: Integers,
-) -> None:
-    """Write segment and leaf of each place, −1 if it has none, into int64[n].
+def find_leaves(kid: Ids, gid: Ids, code: Integers, index_arrays: Arrays, segments: Integers, leaves: Integers) -> None:
+    """Write segment and leaf of each place, −1 if it has none, into int64[n]; ``index_arrays`` are those of ``Index``.
 
     Cost: O(log L) for each; for places in order it is the logarithm of how many leaves are between them.
     """
+    index = Index(*index_arrays)
+    first_leaf, codes = index.first_leaf, index.codes
     pair, segment, near = -1, -1, -1
     for entry in range(kid.size):
         own = (kid[entry] << 32) | gid[entry]
         if own != pair:
-            pair, segment = own, _find_segment(first_segment, pairs, kid[entry], own)
+            pair, segment = own, _find_segment(index, kid[entry], own)
             near = first_leaf[segment] if segment >= 0 else -1
         segments[entry] = leaves[entry] = -1
         if segment >= 0:
@@ -101,8 +109,9 @@ def find_leaves(
 
 
 @part
-def _find_segment(first_segment: Integers, pairs: Integers, key: int, pair: int) -> int:
+def _find_segment(index: Index, key: int, pair: int) -> int:
     """The segment of a key and a group; −1 if there is none. Cost: O(log of the key's groups)."""
+    first_segment, pairs = index.first_segment, index.pairs
     if key + 1 >= first_segment.size:
         return -1
     end = first_segment[key + 1]
@@ -112,23 +121,22 @@ def _find_segment(first_segment: Integers, pairs: Integers, key: int, pair: int)
 
 @kernel
 def merge_places(
-    pairs: Integers,
-    first_leaf: Integers,
-    codes: Integers,
+    index_arrays: Arrays,
     ints: Integers,
     waiting: Bytes,
     more_pairs: Integers,
     more_codes: Integers,
-    new_pairs: Integers,
-    new_first_leaf: Integers,
-    new_codes: Integers,
+    new_index_arrays: Arrays,
     leaf_of: Integers,
 ) -> tuple[int, int]:
     """Merge leaves that have rows or wait for some with m more places, int64[m], ascending and not among them.
 
-    Writes new_pairs, new_first_leaf int64[S + m] of segments, new_codes int64[L + m] of leaves and into leaf_of which
-    leaf each of them was, −1 if it is new. Gives how many segments and leaves there are. Cost: O(L + m).
+    Writes pairs and first_leaf int64[S + m] of segments and codes int64[L + m] of leaves into the new ``Index``, and
+    into leaf_of int64[L + m] which leaf each of them was, −1 if it is new. Gives how many segments and leaves there
+    are. Cost: O(L + m).
     """
+    index, new = Index(*index_arrays), Index(*new_index_arrays)
+    pairs, first_leaf, codes = index.pairs, index.first_leaf, index.codes
     segments, leaves, segment, leaf, more = 0, 0, 0, 0, 0
     while leaf < codes.size or more < more_pairs.size:
         is_leaf = leaf < codes.size
@@ -142,14 +150,14 @@ def merge_places(
                 is_same = pairs[segment] == more_pairs[more]
                 is_leaf = codes[leaf] < more_codes[more] if is_same else pairs[segment] < more_pairs[more]
         pair = pairs[segment] if is_leaf else more_pairs[more]
-        if segments == 0 or new_pairs[segments - 1] != pair:
-            new_pairs[segments], new_first_leaf[segments] = pair, leaves
+        if segments == 0 or new.pairs[segments - 1] != pair:
+            new.pairs[segments], new.first_leaf[segments] = pair, leaves
             segments += 1
         if is_leaf:
-            new_codes[leaves], leaf_of[leaves] = codes[leaf], leaf
+            new.codes[leaves], leaf_of[leaves] = codes[leaf], leaf
             leaf += 1
         else:
-            new_codes[leaves], leaf_of[leaves] = more_codes[more], -1
+            new.codes[leaves], leaf_of[leaves] = more_codes[more], -1
             more += 1
         leaves += 1
     return segments, leaves
@@ -157,42 +165,33 @@ def merge_places(
 
 @kernel
 def move_leaves(
-    leaf_of: Integers,
-    first_leaf: Integers,
-    ints: Integers,
-    dds: Doubles,
-    doubts: Doubles,
-    waiting: Bytes,
-    new_first_leaf: Integers,
-    new_ints: Integers,
-    new_dds: Doubles,
-    new_doubts: Doubles,
-    new_waiting: Bytes,
+    leaf_of: Integers, first_leaf: Integers, node_arrays: Arrays, new_first_leaf: Integers, new_node_arrays: Arrays
 ) -> None:
-    """Copy leaves: new leaf l was leaf_of[l], ascending int64[L], or is empty and waits if that is −1.
+    """Copy leaves to new ``Nodes``: new leaf l was leaf_of[l], ascending int64[L], or is empty and waits if that is −1.
 
     Cost: O(I + F) for each.
     """
+    old, new = Nodes(*node_arrays), Nodes(*new_node_arrays)
     segment = 0
     for new_segment in range(new_first_leaf.size - 1):
         for new_leaf in range(new_first_leaf[new_segment], new_first_leaf[new_segment + 1]):
             leaf, to = leaf_of[new_leaf], new_first_leaf[new_segment + 1] + new_leaf
             if leaf < 0:
-                new_ints[to] = 0
-                new_dds[to] = 0.0
-                new_doubts[new_leaf] = 0.0
-                new_waiting[new_leaf] = 1
+                new.ints[to] = 0
+                new.dds[to] = 0.0
+                new.doubts[new_leaf] = 0.0
+                new.waiting[new_leaf] = 1
                 continue
             while leaf >= first_leaf[segment + 1]:
                 segment += 1
             node = first_leaf[segment + 1] + leaf
-            for column in range(ints.shape[1]):
-                new_ints[to, column] = ints[node, column]
-            for column in range(dds.shape[1]):
-                new_dds[to, column] = dds[node, column]
-            for column in range(doubts.shape[1]):
-                new_doubts[new_leaf, column] = doubts[leaf, column]
-            new_waiting[new_leaf] = waiting[leaf]
+            for column in range(old.ints.shape[1]):
+                new.ints[to, column] = old.ints[node, column]
+            for column in range(old.dds.shape[1]):
+                new.dds[to, column] = old.dds[node, column]
+            for column in range(old.doubts.shape[1]):
+                new.doubts[new_leaf, column] = old.doubts[leaf, column]
+            new.waiting[new_leaf] = old.waiting[leaf]
 
 
 @kernel
@@ -212,17 +211,17 @@ def change_leaves(
     entry_dds: Doubles,
     sign: int,
     first_leaf: Integers,
-    ints: Integers,
-    dds: Doubles,
-    doubts: Doubles,
-    waiting: Bytes,
+    node_arrays: Arrays,
     usage: Integers,
     largest_magnitude: Integers,
 ) -> None:
     """Add sign times the payloads int64[n, I], float64[n, 2·F] of entries to leaves int64[n] of segments int64[n].
 
-    The nodes above them are left as they are. Cost: O(I + F) for each.
+    The ``Nodes`` above them are left as they are; usage int64[3] and largest_magnitude int64[I] follow. Cost: O(I + F)
+    for each.
     """
+    nodes = Nodes(*node_arrays)
+    ints, dds, doubts, waiting = nodes.ints, nodes.dds, nodes.doubts, nodes.waiting
     for entry in range(leaves.size):
         leaf = leaves[entry]
         node = first_leaf[segments[entry] + 1] + leaf
@@ -239,10 +238,10 @@ def change_leaves(
             for column in range(ints.shape[1]):
                 ints[node, column] = 0
         for column in range(entry_dds.shape[1] // 2):
-            usage[DOUBTFUL] -= _is_doubtful(dds, doubts, node, leaf, column)
+            usage[DOUBTFUL] -= _is_doubtful(nodes, node, leaf, column)
             if has_rows:
-                _change_sum(entry_dds, entry, sign, dds, doubts, node, leaf, column)
-                usage[DOUBTFUL] += _is_doubtful(dds, doubts, node, leaf, column)
+                _change_sum(entry_dds, entry, sign, nodes, node, leaf, column)
+                usage[DOUBTFUL] += _is_doubtful(nodes, node, leaf, column)
         if not has_rows:
             dds[node] = 0.0
             doubts[leaf] = 0.0
@@ -258,10 +257,11 @@ def sum_above(
     largest_magnitude: Integers,
     nodes: Integers,
 ) -> None:
-    """Sum the nodes above leaves int64[n] of segments int64[n] anew, level by level; nodes int64[n] is room for one.
+    """Sum the nodes above leaves int64[n] of segments int64[n] again, level by level; nodes int64[n] is scratch.
 
-    Where leaves are on two levels a node may be summed before one of its children is. Then it comes again, a level up.
-    Cost: O((I + F)·log L) for each leaf, and less for neighbours, which have most of these nodes in common.
+    The leaves of a segment may be on two levels, so a node may be summed before one of its children is. Then it is
+    summed once more after that child. Cost: O((I + F)·log L) for each leaf, and less for neighbours, which have most of
+    these nodes in common.
     """
     begin = 0
     while begin < leaves.size:
@@ -296,13 +296,12 @@ def _sum_children(ints: Integers, dds: Doubles, largest_magnitude: Integers, sta
 
 
 @part
-def _change_sum(
-    entry_dds: Doubles, entry: int, sign: int, dds: Doubles, doubts: Doubles, place: int, leaf: int, column: int
-) -> None:
+def _change_sum(entry_dds: Doubles, entry: int, sign: int, nodes: Nodes, place: int, leaf: int, column: int) -> None:
     """Add sign times a double-double of an entry to that of a leaf, and what was rounded off to its doubts. Cost: O(1).
 
     The same steps as in ``add_dd``, but no error is thrown away.
     """
+    dds, doubts = nodes.dds, nodes.doubts
     columns = dds.shape[1] // 3
     hi, lo, weight = 2 * column, 2 * column + 1, 2 * columns + column
     high, high_error = two_sum(dds[place, hi], sign * entry_dds[entry, hi])
@@ -321,10 +320,11 @@ def _change_sum(
 
 
 @part
-def _is_doubtful(dds: Doubles, doubts: Doubles, place: int, leaf: int, column: int) -> bool:
+def _is_doubtful(nodes: Nodes, place: int, leaf: int, column: int) -> bool:
     """Whether a sum of a leaf may be wrong by more than 1e-9 of its weight, or has been infinite. Cost: O(1)."""
+    dds, doubts = nodes.dds, nodes.doubts
     columns = dds.shape[1] // 3
     doubt = doubts[leaf, column]
     at_least = math.fabs(dds[place, 2 * column]) - doubt
     at_least = max(at_least, dds[place, 2 * columns + column] - doubts[leaf, columns + column])
-    return doubt > 0.0 and not doubt <= WORN * at_least  # of what has been infinite nothing is known: at_least is NaN
+    return doubt > 0.0 and not doubt <= DRIFTED * at_least  # ``at_least`` is NaN for a sum that has been infinite

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joinfold.kernels.order_statistics import OrderStatistics
-from joinfold.kernels.segment_trees import first_from, first_near
-
-from .test_aggregation_set import HALF_WORD, LARGEST
+from joinfold.kernels.ranges.order_statistics import OrderStatistics
+from joinfold.kernels.ranges.segment_trees import first_from, first_near
+from tests.kernels.test_aggregation_set import HALF_WORD, LARGEST
 
 values = st.integers(-9, 9) | st.sampled_from([-HALF_WORD, LARGEST])
 
@@ -51,15 +50,3 @@ def test_a_batch_changes_every_node_above_it(leaves: int, data: st.DataObject) -
         np.add.at(truth, codes[groups == 0], ints[groups == 0])
         sums = [truth[low : high + 1].sum(axis=0).tolist() for low in everything for high in range(low, leaves)]
         assert all_ranges(held, leaves) == sums
-
-
-@given(st.lists(st.tuples(st.integers(0, 40), st.integers(-3, 43)), max_size=30), st.booleans())
-def test_ranges_do_not_depend_on_those_before(bounds: list[tuple[int, int]], in_order: bool) -> None:
-    held, codes = OrderStatistics(1, 0), np.arange(0, 40, 2)
-    zeros = np.zeros(len(codes), np.int32)
-    held.update(zeros, zeros, codes, np.ones((len(codes), 1), np.int64), np.zeros((len(codes), 0)), 1)
-    wanted = np.array(sorted(bounds) if in_order else bounds, np.int64).reshape(-1, 2)
-    found = np.zeros(len(wanted), np.int64)
-    for piece in held.ranges(np.zeros(len(wanted), np.int32), wanted[:, 0], wanted[:, 1]):
-        found[piece.delta] = piece.ints[:, 0]
-    assert found.tolist() == [int(((codes >= low) & (codes <= high)).sum()) for low, high in wanted.tolist()]

@@ -9,28 +9,24 @@ alone, and so does a last one that is a left child; what is between them are who
 So at most two nodes are taken from each level, and none of them contains a leaf outside of the range.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from joinfold.kernels.compiling import Doubles, Ids, Integers, kernel, part
+from joinfold.kernels.compiling import Arrays, Doubles, Ids, Integers, kernel, part
 from joinfold.kernels.double_double import add_dd
-from joinfold.kernels.segment_trees import first_from, first_near
+from joinfold.kernels.ranges.segment_trees import Index, first_from, first_near
 from joinfold.kernels.wrapping import LARGEST
 
 LOW_WORD = 0xFFFFFFFF
 
 
-@dataclass(frozen=True, slots=True)
-class RangeSums:
-    """Sums over the ranges of entries: delta int64[m] is the entry, group int32[m] a group of its key.
+class RangeSums(NamedTuple):
+    """Sums over the ranges of entries, a row for each entry and group of its key."""
 
-    The sums are ints int64[m, I], dds float64[m, 2·F] as hi, lo, hi, lo, …, and weights float64[m, F], which are Σ|x|.
-    """
-
-    delta: Integers
-    group: Ids
-    ints: Integers
-    dds: Doubles
-    weights: Doubles
+    delta: Integers  # [m]: the entry
+    group: Ids  # [m]
+    ints: Integers  # [m, I]
+    dds: Doubles  # [m, 2·F]: hi, lo, hi, lo, …
+    weights: Doubles  # [m, F]: Σ|x|
 
     def first(self, rows: int) -> "RangeSums":
         """The first rows."""
@@ -42,32 +38,28 @@ def sum_ranges(
     kid: Ids,
     low: Integers,
     high: Integers,
-    first_segment: Integers,
-    pairs: Integers,
-    first_leaf: Integers,
-    codes: Integers,
+    index_arrays: Arrays,
     ints: Integers,
     dds: Doubles,
     largest_magnitude: Integers,
     at: Integers,
-    delta: Integers,
-    group: Ids,
-    sum_ints: Integers,
-    sum_dds: Doubles,
-    weights: Doubles,
+    sum_arrays: Arrays,
 ) -> int:
     """Write the sums of leaves with codes from low to high, by entry and segment of its key, while there is room.
 
-    The rows are those of ``RangeSums``; gives how many there are. Goes on from at int64[2], which is the entry and how
-    many segments of its key are done, and leaves there how far it came. Cost: O((I + F)·log L) for each segment, less
-    where entries are in order, since a range is looked for near the one before.
+    ``Index``, ints and dds are those of ``segment_trees``; rows are written into ``RangeSums``. Gives how many there
+    are. Goes on from at int64[2], which is the entry and how many segments of its key are done, and leaves there how
+    far it came. Cost: O((I + F)·log L) for each segment, less where entries are in order, since a range is looked for
+    near the one before.
     """
+    index, sums = Index(*index_arrays), RangeSums(*sum_arrays)
+    first_segment, first_leaf, codes = index.first_segment, index.first_leaf, index.codes
     rows, last, last_begin, last_stop = 0, -1, 0, 0
     for entry in range(at[0], kid.size):
         key = kid[entry]
         if key + 1 < first_segment.size:
             for segment in range(first_segment[key] + at[1], first_segment[key + 1]):
-                if rows == delta.size:
+                if rows == sums.delta.size:
                     at[0], at[1] = entry, segment - first_segment[key]
                     return rows
                 first, end = first_leaf[segment], first_leaf[segment + 1]
@@ -81,12 +73,12 @@ def sum_ranges(
                 node, stop_node = end - 2 * first + begin, end - 2 * first + stop
                 for column in range(ints.shape[1]):
                     total, magnitude = _sum_ints(ints, 2 * first, node, stop_node, column)
-                    sum_ints[rows, column] = total
+                    sums.ints[rows, column] = total
                     largest_magnitude[column] = max(largest_magnitude[column], magnitude)
-                if sum_ints[rows, 0] != 0:
-                    _sum_dds(dds, 2 * first, node, stop_node, sum_dds, weights, rows)
-                    delta[rows] = entry
-                    group[rows] = pairs[segment] & LOW_WORD
+                if sums.ints[rows, 0] != 0:
+                    _sum_dds(dds, 2 * first, node, stop_node, sums, rows)
+                    sums.delta[rows] = entry
+                    sums.group[rows] = index.pairs[segment] & LOW_WORD
                     rows += 1
         at[1] = 0
     at[0] = kid.size
@@ -97,8 +89,8 @@ def sum_ranges(
 def _sum_ints(ints: Integers, start: int, node: int, stop: int, column: int) -> tuple[int, int]:
     """The sum of an integer over the leaves that are nodes ``node`` to ``stop`` − 1, and its magnitude.
 
-    The magnitude is ``LARGEST`` if the sum has wrapped around on its way. Whether a node stands alone is a toss of a
-    coin, which no processor foretells: so there is no branch, and those that do not are zeroed. Cost: O(log leaves).
+    The magnitude is ``LARGEST`` if the sum has wrapped around on its way. No processor can predict whether a node
+    stands alone. So there is no branch: a node that does not is replaced by zero. Cost: O(log leaves).
     """
     total, wrapped = 0, 0
     while node < stop:
@@ -114,28 +106,29 @@ def _sum_ints(ints: Integers, start: int, node: int, stop: int, column: int) -> 
 
 
 @part
-def _sum_dds(dds: Doubles, start: int, node: int, stop: int, sum_dds: Doubles, weights: Doubles, row: int) -> None:
+def _sum_dds(dds: Doubles, start: int, node: int, stop: int, sums: RangeSums, row: int) -> None:
     """Write the sums over the leaves that are nodes ``node`` to ``stop`` − 1 into a row. Cost: O(F·log leaves)."""
-    sum_dds[row] = 0.0
-    weights[row] = 0.0
-    if weights.shape[1] == 0:
+    sums.dds[row] = 0.0
+    sums.weights[row] = 0.0
+    if sums.weights.shape[1] == 0:
         return
     while node < stop:
-        # Both ends in one loop, so that adding is written, and compiled, once.
+        # Both ends in one loop, so that the addition is compiled once.
         for alone in range(2):
             if alone == 0:
                 taken, is_taken = node, node & 1
             else:
                 taken, is_taken = stop - 1, stop & 1
             if is_taken:
-                _add_node(dds, start + taken, sum_dds, weights, row)
+                _add_node(dds, start + taken, sums, row)
         node = (node + 1) >> 1
         stop >>= 1
 
 
 @part
-def _add_node(dds: Doubles, place: int, sum_dds: Doubles, weights: Doubles, row: int) -> None:
+def _add_node(dds: Doubles, place: int, sums: RangeSums, row: int) -> None:
     """Add the double-doubles of a node to a row of sums. Cost: O(F)."""
+    sum_dds, weights = sums.dds, sums.weights
     columns = weights.shape[1]
     for column in range(columns):
         hi, lo = 2 * column, 2 * column + 1

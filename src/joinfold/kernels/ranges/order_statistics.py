@@ -1,24 +1,24 @@
 """The live window of one input, in the order of a code: what an inequality or a band of the join needs of it.
 
-A payload, a row of integers with the number of rows first and of double-doubles, is at a *place*: (key, group, code).
+A payload is a row of integers, the number of rows first, and of double-doubles. It is at a *place*: (key, group, code).
 An entry of the other input has a key and a range of codes, and needs for every group of that key the sum of the
-payloads in the range. ``segment_trees`` gives it in O(log n), whatever the number of payloads in the range, and takes
-payloads in and out in O(log n). Entries may come in any order, and are fastest in that of their places.
+payloads in the range. ``segment_trees`` gives it in O(log n), however many payloads are in the range, and adds or
+subtracts a payload in O(log n). Entries may come in any order; the order of their places is the fastest.
 
-Such a tree does not grow. All places are sorted anew, with those that are new among them, when an entry comes whose
-place is not there, and those that nobody needs any more are left away. This costs O(n), so it has to be seldom: entries
-are known before they enter, and whoever knows them says so, once for many, with ``place``. A place is *waiting* from
-then until a payload is added there. Forgetting ``place``, or saying it twice, changes no answer.
+Such a tree has fixed places. For an entry with a new place the trees are rebuilt, with this place and without those
+that are no longer needed. That costs O(n), so it has to be seldom. Entries are known before they enter: the caller
+announces many at once with ``place``. A place is *waiting* from then until a payload is added there. A place that is
+not announced, or is announced twice, changes no answer.
 """
 
 from collections.abc import Iterator
 
 import numpy as np
 
-from joinfold.kernels.compiling import Bytes, Doubles, Ids, Integers, count_of_ids, readable, readable_ids
+from joinfold.kernels.compiling import Arrays, Doubles, Ids, Integers, count_of_ids, readable, readable_ids
 from joinfold.kernels.identity import packed
-from joinfold.kernels.range_sums import RangeSums, sum_ranges
-from joinfold.kernels.segment_trees import (
+from joinfold.kernels.ranges.range_sums import RangeSums, sum_ranges
+from joinfold.kernels.ranges.segment_trees import (
     DOUBTFUL,
     LIVE,
     WAITING,
@@ -30,9 +30,9 @@ from joinfold.kernels.segment_trees import (
     sum_nodes,
 )
 
-FEW = 1024  # leaves that are kept whether they are needed or not
+FEW = 1024  # so many leaves are kept, needed or not
 NOWHERE = np.zeros(0, np.int64)
-SPARSE = 4  # trees with fewer than one leaf in so many that is needed give memory back
+SPARSE = 4  # memory is given back when fewer than one leaf in so many is needed
 
 
 class OrderStatistics:
@@ -64,14 +64,14 @@ class OrderStatistics:
         return int(self._usage[LIVE])
 
     @property
-    def is_worn(self) -> bool:
-        """Whether a floating sum may be wrong by more than 1e-9 of its weight, because of what has left its place."""
+    def has_drifted(self) -> bool:
+        """Whether a floating sum may be wrong by more than 1e-9 of its weight, because payloads have left its place."""
         return bool(self._usage[DOUBTFUL])
 
     @property
     def bytes_held(self) -> int:
         """The memory of all arrays."""
-        return sum(array.nbytes for array in (*self._index, *self._payloads))
+        return sum(array.nbytes for array in (*self._index, *self._nodes))
 
     def place(self, kid: Ids, gid: Ids, code: Integers) -> None:
         """Announce entries that will be added: kid, gid int32[n], code int64[n]; their places are kept until then.
@@ -84,7 +84,7 @@ class OrderStatistics:
         self._waiting[leaves[leaves >= 0]] = 1
         is_new = leaves < 0
         if is_new.any():
-            self._sort_anew(packed(kid[is_new], gid[is_new]), code[is_new])
+            self._rebuild(packed(kid[is_new], gid[is_new]), code[is_new])
         self._usage[WAITING] = np.count_nonzero(self._waiting)
 
     def update(self, kid: Ids, gid: Ids, code: Integers, ints: Integers, dds: Doubles, sign: int) -> None:
@@ -102,13 +102,13 @@ class OrderStatistics:
             self.place(kid, gid, code)
             segments, leaves = self._find(kid, gid, code)
         change_leaves(
-            segments, leaves, ints, dds, sign, self._first_leaf, *self._payloads, self._usage, self.largest_magnitude
+            segments, leaves, ints, dds, sign, self._first_leaf, self._nodes, self._usage, self.largest_magnitude
         )
         sum_above(
             segments, leaves, self._first_leaf, self._ints, self._dds, self.largest_magnitude, np.empty_like(leaves)
         )
         if len(self._waiting) > max(FEW, SPARSE * int(self._usage[LIVE] + self._usage[WAITING])):
-            self._sort_anew(NOWHERE, NOWHERE)
+            self._rebuild(NOWHERE, NOWHERE)
 
     def ranges(self, kid: Ids, low: Integers, high: Integers, chunk: int = 65536) -> Iterator[RangeSums]:
         """The sums of payloads with a code from low to high, both included: kid int32[n], low, high int64[n].
@@ -130,37 +130,25 @@ class OrderStatistics:
                 np.empty((room, columns)),
             )
             rows = sum_ranges(
-                kid,
-                low,
-                high,
-                *self._index,
-                self._ints,
-                self._dds,
-                self.largest_magnitude,
-                at,
-                sums.delta,
-                sums.group,
-                sums.ints,
-                sums.dds,
-                sums.weights,
+                kid, low, high, self._index, self._ints, self._dds, self.largest_magnitude, at, tuple(sums)
             )
             if rows:
                 yield sums.first(rows)
 
     @property
-    def _index(self) -> tuple[Integers, Integers, Integers, Integers]:
-        """What finds a leaf: first_segment, pairs, first_leaf, codes."""
+    def _index(self) -> Arrays:
+        """What kernels take: the fields of ``Index``."""
         return self._first_segment, self._pairs, self._first_leaf, self._codes
 
     @property
-    def _payloads(self) -> tuple[Integers, Doubles, Doubles, Bytes]:
-        """What is known of nodes and leaves: ints, dds, doubts, waiting."""
+    def _nodes(self) -> Arrays:
+        """What kernels take: the fields of ``Nodes``."""
         return self._ints, self._dds, self._doubts, self._waiting
 
     def _find(self, kid: Ids, gid: Ids, code: Integers) -> tuple[Integers, Integers]:
         """Segments and leaves of places, −1 where there is none."""
         segments, leaves = np.empty(kid.size, np.int64), np.empty(kid.size, np.int64)
-        find_leaves(kid, gid, code, *self._index, segments, leaves)
+        find_leaves(kid, gid, code, self._index, segments, leaves)
         return segments, leaves
 
     def _groups_of(self, kid: Ids) -> int:
@@ -168,34 +156,23 @@ class OrderStatistics:
         known = kid[kid < len(self._first_segment) - 1]
         return max(1, int((self._first_segment[known + 1] - self._first_segment[known]).sum()))
 
-    def _sort_anew(self, more_pairs: Integers, more_codes: Integers) -> None:
-        """Keep places with rows and those that wait, and have m more wait among them.
+    def _rebuild(self, more_pairs: Integers, more_codes: Integers) -> None:
+        """Build the trees again, of places with rows, places that wait, and m more, which wait from now on.
 
         Cost: O(keys + (I + F)·leaves + m·log m).
         """
         more_pairs, more_codes = _ascending(more_pairs, more_codes)
         pairs, first_leaf = np.empty((2, len(self._pairs) + len(more_pairs)), np.int64)
         codes, leaf_of = np.empty((2, len(self._codes) + len(more_pairs)), np.int64)
-        segments, leaves = merge_places(
-            self._pairs,
-            self._first_leaf,
-            self._codes,
-            self._ints,
-            self._waiting,
-            more_pairs,
-            more_codes,
-            pairs,
-            first_leaf,
-            codes,
-            leaf_of,
-        )
+        merged = NOWHERE, pairs, first_leaf, codes
+        segments, leaves = merge_places(self._index, self._ints, self._waiting, more_pairs, more_codes, merged, leaf_of)
         self._pairs, self._codes = pairs[:segments].copy(), codes[:leaves].copy()
         old_first_leaf, self._first_leaf = self._first_leaf, np.append(first_leaf[:segments], leaves)
         keys = int(self._pairs[-1] >> 32) + 1 if segments else 0
         self._first_segment = np.searchsorted(self._pairs, np.arange(keys + 1) << 32)
-        before = old_first_leaf, *self._payloads
+        old_nodes = self._nodes
         self._allocate(leaves, self._ints.shape[1], self._doubts.shape[1] // 2)
-        move_leaves(leaf_of[:leaves], *before, self._first_leaf, *self._payloads)
+        move_leaves(leaf_of[:leaves], old_first_leaf, old_nodes, self._first_leaf, self._nodes)
         sum_nodes(self._first_leaf, self._ints, self._dds, self.largest_magnitude)
 
 
