@@ -66,7 +66,7 @@ SLOW = (
     "operators/test_numbers.py",
     "operators/test_plans.py",
     "planner/test_adapting.py",
-    "planner/test_engine_laws.py",
+    "planner/test_decision_laws.py",
     "tests/test_seeds.py",
     "workloads/test_generated_bytes.py",
 )

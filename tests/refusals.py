@@ -102,6 +102,12 @@ REFUSALS = (
         lambda asked: "SYNC ON FULL" in asked.text and not any(map(_slides_in_time, asked.windows)),
     ),
     Refusal(
+        "SYNC ON FULL needs windows that move in time, but the window of '.*' moves by rows$",
+        SEMANTICS,
+        "ROWS windows are refused, and so are slides that never meet",
+        lambda asked: "SYNC ON FULL" in asked.text and any("ROWS" in window for window in asked.windows),
+    ),
+    Refusal(
         "the windows of '.*' and '.*' never move at the same instant$",
         SEMANTICS,
         "slides that never meet",

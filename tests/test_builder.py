@@ -24,7 +24,7 @@ def session() -> Session:
 Chain = Callable[[Session], Builder]
 
 PAIRS: dict[str, tuple[str, Chain]] = {
-    "two windows, a group and HAVING": (
+    "the example of the design": (
         "SELECT category, COUNT(*) AS n, MAX(price) AS top "
         "FROM bids [1 HOUR SLIDE 1 MINUTE], auctions [UNBOUNDED] "
         "WHERE bids.auction_id = auctions.auction_id GROUP BY category HAVING n > 5",
@@ -216,7 +216,7 @@ def test_every_aggregate_has_a_measure() -> None:
         assert measure.text == f"{name.upper()}({', '.join(['x'] * AGGREGATES[name].arities[-1])})"
 
 
-def test_a_chain_does_not_change_the_builders_before_it(session: Session) -> None:
+def test_a_chain_leaves_its_beginnings_as_they_were(session: Session) -> None:
     start = session["bids"].window("1 hour")
     counted = start.agg(n=jf.count())
     start.where("price > 5").group_by("bidder").agg(n=jf.count())

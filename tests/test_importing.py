@@ -16,12 +16,12 @@ found = []
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 CHANGES = {"os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod"}
 
-def audit(event, arguments):
+def noted(event, arguments):
     written = event == "open" and isinstance(arguments[2], int) and arguments[2] & WRITES
     if (written or event in CHANGES) and str(arguments[0]) != os.devnull:
         found.append(f"{event} {arguments[0]}")
 
-sys.addaudithook(audit)
+sys.addaudithook(noted)
 import joinfold, joinfold_bench
 names = [
     module.name
@@ -43,7 +43,7 @@ def test_importing_every_module_creates_and_deletes_nothing(tmp_path: Path) -> N
         [sys.executable, "-B", "-c", IMPORTING],
         env={
             **{name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"},
-            **{name: str(folder) for name, folder in folders.items()},
+            **{name: str(place) for name, place in places.items()},
             "PYTHONPATH": os.pathsep.join(
                 str(Path(path).parent) for path in (*joinfold.__path__, *joinfold_bench.__path__)
             ),
@@ -57,4 +57,4 @@ def test_importing_every_module_creates_and_deletes_nothing(tmp_path: Path) -> N
     names, changed = json.loads(done.stdout)
     assert {"joinfold.runtime.streaming", "joinfold.kernels.products", "joinfold_bench.engines.measure"} <= {*names}
     assert changed == []
-    assert sorted(path for path in tmp_path.rglob("*") if path not in folders.values()) == []
+    assert sorted(path for path in tmp_path.rglob("*") if path not in places.values()) == []

@@ -34,6 +34,7 @@ NEIGHBOURS = [
     (asked(COUNT, "[5 MICROSECOND]", "[UNBOUNDED]", f"{KEYS} EMIT ON SLIDE"), asked(COUNT, SLIDE, "[UNBOUNDED]")),
     (asked(COUNT, "[ROWS 2 SLIDE 2]", "[ROWS 2]", f"{KEYS} EMIT ON ARRIVAL"), asked(COUNT, "[ROWS 2]", "[ROWS 2]")),
     (asked(COUNT, "[5 MICROSECOND]", "[UNBOUNDED]", f"{KEYS} SYNC ON FULL"), asked(COUNT, SLIDE, "[5 MICROSECOND]")),
+    (asked(COUNT, "[ROWS 2]", SLIDE, f"{KEYS} SYNC ON FULL"), asked(COUNT, SLIDE, SLIDE, f"{KEYS} SYNC ON FULL")),
     (asked(COUNT, SLIDE, MEANT, f"{KEYS} SYNC ON FULL"), asked(COUNT, MEANT, MEANT, f"{KEYS} SYNC ON FULL")),
     (
         asked(COUNT, SLIDE, "[UNBOUNDED]", f"{KEYS} SYNC ON WINDOW ID"),
@@ -50,6 +51,7 @@ NEIGHBOURS = [
     (asked(COUNT, SLIDE, SLIDE, SMALLER, HASH), asked(COUNT, SLIDE, SLIDE, KEYS, HASH)),
     ((RELATION, Plan(index={"r": "hash"})), (RELATION, Plan(index={"a": "list"}))),
 ]
+assert len(NEIGHBOURS) == len(REFUSALS), "every refusal of tests/refusals.py has a pair here, at the same position"
 
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=[refusal.message for refusal in REFUSALS])

@@ -34,15 +34,15 @@ def run(place: Path, *options: str, profile: str = "ci") -> tuple[str, list[str]
     ours = ("PYTEST", "JOINFOLD_SEED")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options, str(folder)],
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options, str(place)],
         env=environment | {"HYPOTHESIS_PROFILE": profile, "PYTHONPATH": os.pathsep.join(sys.path)},
-        cwd=folder,
+        cwd=place,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout, [(folder / f"drawn{process}").read_text() for process in range(2)]
+    return done.stdout, [(place / f"drawn{process}").read_text() for process in range(2)]
 
 
 def test_examples_are_new_in_every_run_and_can_be_drawn_again(tmp_path: Path) -> None:
@@ -53,6 +53,6 @@ def test_examples_are_new_in_every_run_and_can_be_drawn_again(tmp_path: Path) ->
     assert run(tmp_path)[1] != first
 
 
-def test_other_profiles_have_no_fixed_seed(tmp_path: Path) -> None:
+def test_elsewhere_hypothesis_draws_as_it_likes(tmp_path: Path) -> None:
     header, _ = run(tmp_path, profile="fast")
     assert "seed" not in header

@@ -28,13 +28,13 @@ def test_a_stream_without_a_time_column_takes_the_time_of_arrival() -> None:
     assert "time of arrival" in query.explain("logical")
 
 
-def test_a_stream_with_an_integer_clock() -> None:
+def test_a_stream_with_a_clock_of_its_own() -> None:
     session = Session()
     session.stream("s", "k INT, tick BIGINT", time="tick")
     assert session.sql("SELECT k FROM s [5 MICROSECONDS]").logical.inputs[0].source.time == "tick"
 
 
-def test_registering_again_replaces_a_source_but_not_in_bound_queries() -> None:
+def test_registering_again_replaces_and_leaves_bound_queries_alone() -> None:
     session = Session()
     session.stream("s", "k INT, ts TIMESTAMP", time="ts")
     before = session.sql("SELECT k FROM s [10 MINUTE]")
@@ -91,7 +91,7 @@ def test_schemas_from_arrow(source: Any) -> None:
     )
 
 
-def test_nested_columns_can_be_compared_but_not_aggregated() -> None:
+def test_nested_columns_are_compared_and_nothing_else() -> None:
     session = Session()
     session.stream("s", pa.schema([("tags", pa.list_(pa.string())), ("ts", pa.timestamp("us", "UTC"))]), time="ts")
     session.sql("SELECT COUNT(*) FROM s a [1 HOUR], s b [1 HOUR] WHERE a.tags = b.tags")
@@ -99,7 +99,7 @@ def test_nested_columns_can_be_compared_but_not_aggregated() -> None:
         session.sql("SELECT MAX(tags) FROM s [1 HOUR]")
 
 
-def test_a_schema_is_returned_unchanged() -> None:
+def test_a_schema_stands_for_itself() -> None:
     schema = schema_of(READINGS)
     assert isinstance(schema, Schema)
     assert schema_of(schema) is schema
@@ -200,19 +200,19 @@ TYPES = (
          "Hint: add the closing quote."),
     ],
 )  # fmt: skip
-def test_texts_that_are_not_a_schema(text: str, report: str) -> None:
+def test_texts_that_are_no_schema(text: str, report: str) -> None:
     with pytest.raises(JoinfoldError) as caught:
         schema_of(text)
     assert caught.value.report() == report
 
 
-def test_the_hint_of_an_empty_session() -> None:
+def test_an_empty_session_says_so() -> None:
     with pytest.raises(QueryError) as caught:
         Session().sql("SELECT COUNT(*) FROM s [1 HOUR]")
     assert caught.value.hint == "the session has none yet."
 
 
-def test_explain_accepts_only_its_stages() -> None:
+def test_explain_knows_its_stages() -> None:
     session = Session()
     session.stream("s", READINGS, time="ts")
     query = session.sql("SELECT COUNT(*) FROM s [1 HOUR]")
@@ -235,7 +235,7 @@ def test_explain_as_a_page() -> None:
         query.explain("logical", format="html")
 
 
-def test_a_plan_that_cannot_keep_up_has_a_warning_wherever_costs_are_shown() -> None:
+def test_a_plan_that_cannot_keep_up_warns_where_costs_are_shown() -> None:
     session = Session()
     session.stream("s", READINGS, time="ts", rate=1e10)
     query = session.sql("SELECT COUNT(*) FROM s [1 HOUR]")
@@ -246,7 +246,7 @@ def test_a_plan_that_cannot_keep_up_has_a_warning_wherever_costs_are_shown() -> 
     assert not any("Warning" in query.explain(stage) for stage in ("physical", "logical", "windows"))
 
 
-def test_analyze_needs_rows_in_the_session() -> None:
+def test_analyze_runs_what_the_session_has() -> None:
     session = Session()
     session.stream("s", READINGS, time="ts")
     query = session.sql("SELECT COUNT(*) FROM s [1 HOUR]")
@@ -254,7 +254,7 @@ def test_analyze_needs_rows_in_the_session() -> None:
         query.analyze()
 
 
-def test_a_dataframe_is_sampled_only_if_there_are_several_plans() -> None:
+def test_a_dataframe_is_looked_at_only_where_plans_have_rivals() -> None:
     rows = pa.table({"k": [1, 2, 3], "v": [1, 2, 3], "ts": pa.array([0, 10, 20], pa.timestamp("us", "UTC"))})
     session, jobs = Session(), []
 

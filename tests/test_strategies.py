@@ -34,21 +34,21 @@ class Entry:
     ],
     ids=["booleans", "integers", "pairs of numbers", "rows"],
 )
-def test_only_arguments_that_an_entry_accepts_are_drawn(
+def test_arguments_are_those_that_an_entry_accepts(
     entry: Entry, expected: set[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(strategies.AGGREGATES, "made_up", entry)  # type: ignore[arg-type]
     assert set(strategies.kinds_taken.__wrapped__("made_up")) == expected
 
 
-def test_two_arguments_that_only_need_an_order_may_differ_in_type(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_arguments_of_any_order_may_differ_in_type(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(strategies.AGGREGATES, "made_up", Entry((2,), lambda type_: type_.is_ordered))  # type: ignore[arg-type]
     assert {("number", "text"), ("text", "number"), ("boolean", "time")} <= set(
         strategies.kinds_taken.__wrapped__("made_up")
     )
 
 
-def test_an_entry_that_accepts_no_known_argument_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_without_arguments_to_draw_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(strategies.AGGREGATES, "made_up", Entry((1,), lambda type_: False))  # type: ignore[arg-type]
     with pytest.raises(AssertionError, match="no argument for MADE_UP: add a kind to KINDS"):
         strategies.kinds_taken.__wrapped__("made_up")

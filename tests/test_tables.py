@@ -7,7 +7,7 @@ the entry, so they do not depend on how that code is written.
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from math import inf
-from typing import Any
+from typing import Any, get_args
 
 import duckdb
 import pytest
@@ -17,7 +17,8 @@ from joinfold import columnar
 from joinfold.algebra import AGGREGATES
 from joinfold.calibration import queries as calibrated
 from joinfold.dialect import bind, parse, read_schema
-from joinfold.errors import EvaluationError
+from joinfold.errors import EvaluationError, QueryError
+from joinfold.explain.windows import window_drawing
 from joinfold.inprocess import InProcess
 from joinfold.kernels.structures import STRUCTURES
 from joinfold.logical.expressions import Call, Literal
@@ -25,18 +26,23 @@ from joinfold.logical.functions import FUNCTIONS
 from joinfold.logical.query import LogicalQuery, Source
 from joinfold.planner.cost.engine import OPERATIONS
 from joinfold.planner.cost.weights import shipped_weights
+from joinfold.planner.drafting.draft import draft
 from joinfold.planner.forcing import Plan
 from joinfold.planner.planning import plan_query
 from joinfold.planner.stream_statistics import Statistics
 from joinfold.reference import duck, naive
 from joinfold.reference.duck_expressions import scalar
 from joinfold.reference.evaluate import Context, evaluate
+from joinfold.reference.rows import to_arrow
+from joinfold.statistics.sampling import sampled_statistics
 from joinfold.types import VOID
+from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
 from tests.algebra.definitions import DIRECT
 from tests.columnar.oracle import edges
 from tests.dialect.generated import CALLS
 from tests.operators.runs import answer, feed
 from tests.planner.known import stream
+from tests.refusals import Asked, check_refusal, planned
 from tests.strategies import assert_same_answers, kinds_taken
 
 WINDOW = "[6 MICROSECOND SLIDE 3 MICROSECOND]"
@@ -185,3 +191,43 @@ def test_a_function_has_a_duckdb_text(name: str) -> None:
         for call in calls(name):
             with missing(f"{name} has no DuckDB text (reference/duck_functions.py)"):
                 connection.execute(f"SELECT {scalar(call)}")
+
+
+# --- kinds of windows -----------------------------------------------------------------------------------------
+
+WINDOWS: dict[type, str] = {
+    Sliding: "[6 MICROSECOND SLIDE 3 MICROSECOND]",
+    Continuous: "[6 MICROSECOND]",
+    Rows: "[ROWS 4 SLIDE 2]",
+    PartitionedRows: "[PARTITION BY k ROWS 2]",
+    RangeByRows: "[RANGE 6 MICROSECOND SLIDE 2 ROWS]",
+    Landmark: "[UNBOUNDED]",
+}
+CLAUSES = ("", "EMIT EVERY 3 MICROSECONDS", "EMIT ON TRIGGER", "EMIT ON ARRIVAL", "SYNC ON FULL", "SYNC ON WINDOW ID")
+
+
+@pytest.mark.parametrize("clause", CLAUSES)
+@pytest.mark.parametrize("kind", get_args(Window), ids=lambda kind: kind.__name__)
+def test_a_kind_of_window_is_answered_or_refused_under_every_clause(kind: type, clause: str) -> None:
+    """Both references, the sample, the prices and the engine know it, or the query is refused as a page announces."""
+    assert kind in WINDOWS, f"give an example of {kind.__name__} here"
+    sources = {alias: Source(alias, SCHEMA, True, "ts") for alias in ("a", "b")}
+    text = f"SELECT COUNT(*) AS x FROM a {WINDOWS[kind]}, b {WINDOWS[kind]} WHERE a.k = b.k {clause}"
+    try:
+        query = bind(parse(text), sources)
+    except QueryError as error:
+        return check_refusal(error, Asked(text))
+    assert all(isinstance(input_.window, kind) for input_ in query.streams)
+    assert "relation" not in window_drawing(query)
+    expected = naive.answers(query, DATA)
+    assert_same_answers(expected, duck.answers(query, DATA))
+    plan = planned(query, text, statistics=KNOWN)
+    if plan is None:
+        return None
+    assert plan.decision is not None
+    tables = {name: to_arrow(DATA[name], SCHEMA) for name in DATA}
+    assert sampled_statistics(draft(query), tables).is_known
+    machine = InProcess(plan)
+    feed(machine, DATA)
+    assert_same_answers(expected, answer(machine, to_the_end=True))
+    return None

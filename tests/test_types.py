@@ -35,7 +35,7 @@ ALL = (
 
 
 def named(text: str) -> DataType:
-    """The type that a text names: INT, or D(10,2) for a decimal."""
+    """A type by its text: INT, D(10,2) for a decimal."""
     if text.startswith("D("):
         precision, scale = map(int, text[2:-1].split(","))
         return decimal(precision, scale)
@@ -221,6 +221,6 @@ def test_types_and_schemas_as_text() -> None:
 
 
 @pytest.mark.parametrize(("precision", "scale"), [(39, 0), (5, 6), (5, -1), (0, 1)])
-def test_a_decimal_outside_the_bounds_fails_an_assertion(precision: int, scale: int) -> None:
+def test_a_decimal_outside_the_bounds_is_our_mistake(precision: int, scale: int) -> None:
     with pytest.raises(AssertionError):
         decimal(precision, scale)

@@ -42,11 +42,11 @@ slidings = st.builds(Sliding, lengths, lengths, starts)
 time_windows = slidings | st.builds(Continuous, lengths) | st.builds(Landmark, starts)
 grids = st.builds(Grid, st.integers(-20, 20), st.integers(1, 12))
 panes = steps = st.integers(1, 9)
-HORIZON = range(-60, 61)  # contains all stays of the windows and times above, except the endless ones of landmarks
+HORIZON = range(-60, 61)  # every stay of the windows and times above lies inside, but for a landmark's end
 
 
-# A character is a microsecond. `|` is time 0, which may be a move; `'` are the other moves. `at` draws the content of
-# the window at that instant, and `stay` draws the instants at which the window holds the row.
+# A character is a microsecond, `|` is instant 0, `'` are the other moves; `at` draws the content of the
+# window at that instant, `stay` the instants at which it holds the row.
 DRAWINGS = [
     (
         Sliding(6, 4),
@@ -209,7 +209,7 @@ def test_rows_of_a_subwindow_are_held_together(window: Sliding, ts: int, other: 
 
 
 @given(slidings, times)
-def test_a_window_has_panes_subwindows_and_moves_by_step_of_them(window: Sliding, t: int) -> None:
+def test_a_window_is_panes_subwindows_and_moves_by_step(window: Sliding, t: int) -> None:
     lo, hi = window.bounds(t)
     content = [window.subwindow(ts) for ts in range(lo, hi)]
     first = content[0]
@@ -220,7 +220,7 @@ def test_a_window_has_panes_subwindows_and_moves_by_step_of_them(window: Sliding
 
 
 @given(slidings | st.builds(Continuous, lengths), st.lists(times, min_size=1))
-def test_arrays_give_the_same_as_single_times(window: Sliding | Continuous, values: list[int]) -> None:
+def test_arrays_are_the_same_element_by_element(window: Sliding | Continuous, values: list[int]) -> None:
     array = np.array(values, dtype=np.int64)
     lo, hi = window.bounds(array)
     assert list(zip(lo.tolist(), hi.tolist(), strict=True)) == [window.bounds(t) for t in values]
@@ -242,12 +242,12 @@ def test_arrays_do_not_overflow_at_the_ends_of_the_calendar(text: str) -> None:
 
 # --- Window ids ----------------------------------------------------------------------------------
 
-# The columns are sub-windows 1, 2, …; a line is a window. `#` is a sub-window of the window, `.` is not.
+# `#` is a sub-window of the window, `.` one that is not; the columns are the sub-windows 1, 2, …
 WINDOW_IDS = [
     (3, 2, ["###......", "..###....", "....###..", "......###", "........#"]),
     (3, 1, ["###...", ".###..", "..###.", "...###", "....##", ".....#"]),
     (2, 2, ["##....", "..##..", "....##"]),
-    (2, 3, ["##.......", "...##....", "......##."]),  # step > panes: sub-windows 3, 6 and 9 are in no window
+    (2, 3, ["##.......", "...##....", "......##."]),  # k > n: sub-windows 3, 6 and 9 are in no window
 ]
 
 
@@ -267,7 +267,7 @@ def test_the_upper_bound_is_not_the_printed_one() -> None:
 
 
 @given(st.integers(-5, 60), panes, steps)
-def test_windows_of_gives_the_windows_that_hold_a_subwindow(number: int, panes: int, step: int) -> None:
+def test_windows_of_is_membership(number: int, panes: int, step: int) -> None:
     holding = [wid for wid in range(70) if wid * step < number <= wid * step + panes]
     assert list(windows_of(number, panes, step)) == holding
     assert [wid for wid in range(70) if number in subwindows_of(wid, panes, step)] == holding
@@ -277,10 +277,10 @@ def test_windows_of_gives_the_windows_that_hold_a_subwindow(number: int, panes: 
 def test_slots_and_neighbours_name_the_same_subwindow(number: int, panes: int, step: int) -> None:
     windows = windows_of(number, panes, step)
     for wid in windows:
-        index = slot(number, wid, panes, step)
-        assert index == (number - wid * step - 1) % panes
-        assert subwindows_of(wid, panes, step)[index] == number
-        neighbour = earlier_neighbour(wid, index, panes, step)
+        place = slot(number, wid, panes, step)
+        assert place == (number - wid * step - 1) % panes
+        assert subwindows_of(wid, panes, step)[place] == number
+        neighbour = earlier_neighbour(wid, place, panes, step)
         if wid - 1 in windows:
             assert neighbour == (wid - 1, slot(number, wid - 1, panes, step))
         else:
@@ -403,6 +403,6 @@ def test_a_window_prints_as_the_grammar_writes_it(window: Window, sql: str) -> N
         (lambda: Grid(0, 0), "a period must be positive, not 0 SECOND"),
     ],
 )
-def test_an_impossible_window_is_refused_in_plain_words(build: Callable[[], object], message: str) -> None:
+def test_a_window_that_cannot_be_is_refused_in_plain_words(build: Callable[[], object], message: str) -> None:
     with pytest.raises(UsageError, match=re.escape(message)):
         build()

@@ -14,7 +14,7 @@ from .moments import Moments
 from .number import Number, exact
 
 MOMENTS = [entry for entry in AGGREGATES.values() if all(isinstance(part, Moment) for part in entry.components)]
-"""The aggregates that are computed from moments alone."""
+"""The aggregates that are functions of moments alone."""
 
 EXTREMA = [entry for entry in AGGREGATES.values() if entry.extremum is not None and not entry.extremum.by]
 """MIN and MAX."""
@@ -70,5 +70,5 @@ def absent(aggregate: AggregateFunction) -> Extremum:
 
 
 def extremum_of(aggregate: AggregateFunction, values: Iterable[Any]) -> Extremum:
-    """The payload of a multiset of values. None is NULL, and is skipped."""
+    """The payload of a multiset of values; None is NULL and is skipped."""
     return absent(aggregate).including(values)

@@ -1,8 +1,7 @@
 """The smallest set of monomials that a join needs of its inputs.
 
-To sum a monomial m over A×B, divide it into the part with A's factors and the rest. The sum over A×B is the sum of the
-part over A times the sum of the rest over B. So a basis is closed under taking parts, and an input keeps the parts
-``over`` its own factors.
+The sum of m over A×B is the sum over A of m's part with A's factors times the sum over B of the rest. So
+a basis is closed under taking parts, and an input keeps the parts that lie ``over`` its own factors.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +26,7 @@ def with_exponent(monomial: Monomial, factor: str, exponent: int) -> Monomial:
 
 
 def splits_of(monomial: Monomial) -> Iterator[tuple[Monomial, Monomial]]:
-    """All ways to assign each factor to one of two inputs; with n factors there are 2ⁿ."""
+    """Every way to give each factor to one of two inputs: 2 to the number of factors."""
     for size in range(len(monomial.powers) + 1):
         for part in combinations(monomial.powers, size):
             yield Monomial(part), Monomial(tuple(power for power in monomial.powers if power not in part))
@@ -77,5 +76,5 @@ class Basis:
         return tuple(monomial for monomial in self if monomial.factors <= own)
 
     def with_lower_powers(self) -> "Basis":
-        """The smallest basis that holds this one and in which sums can move to another origin (``moments.shifted``)."""
+        """The smallest larger basis in which sums can move to another origin (see ``moments.shifted``)."""
         return Basis.spanning(lower for monomial in self for lower in lowered(monomial))

@@ -1,14 +1,15 @@
 """The semilattice of extrema: MIN and MAX of a set of rows, with union but without removal.
 
-Union is associative, commutative and idempotent. Its neutral element is *absent*, not 0: the MAX of nothing is NULL,
-and the MAX of {−5} and nothing is −5. There is no subtraction. So MIN and MAX are charged to the rows that leave first
-(Wang's TC), or recomputed when the extreme itself leaves (Tran).
+Union is associative, commutative and idempotent, and its neutral element is *absent*, never 0: the MAX of
+nothing is NULL and the MAX of {−5} and nothing is −5. There is no subtraction, which is why MIN and MAX
+are carried by the rows that leave first (Wang's TC) or recomputed when the extreme itself leaves (Tran).
 
-A join changes an extremum in one way only. Over A×B, the extremum of a column of A is that over A if B has rows, and
-absent if B has none. So ``times`` is the whole product (Tran's f(c, a) = a), and it obeys the same laws as for moments.
+A join changes an extremum in one way only: over A×B that of a's attribute is the one over A if B has
+rows, and else absent. So ``times`` is all there is of a product (Tran's f(c, a) = a), and it obeys the
+laws that it has for moments.
 
-The order is Spark's: NaN is equal to itself and larger than everything, −0.0 equals 0.0. Of two equal zeros the
-positive one is kept, so that an answer never depends on the order of the rows.
+Order is Spark's: NaN is equal to itself and larger than everything, −0.0 equals 0.0. Of two equal zeros
+the positive one is kept, so that an answer never depends on the order of its rows.
 """
 
 from collections.abc import Iterable
@@ -20,7 +21,7 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Extremum:
-    """The largest or smallest value of a set of rows. NULLs are skipped; None means absent."""
+    """The largest or smallest value of a set of rows; None is absent, for NULLs are skipped."""
 
     largest: bool
     value: Any = None
@@ -49,7 +50,7 @@ class Extremum:
         return self if (_rank(self.value) > _rank(other.value)) == self.largest else other
 
     def times(self, count: int) -> "Extremum":
-        """The extremum over the combinations of these rows with ``count`` rows of other inputs."""
+        """The extremum over the combinations with ``count`` rows of other inputs."""
         assert count >= 0, "rows of a semilattice cannot be owed"
         return self if count > 0 else Extremum(self.largest)
 

@@ -1,30 +1,32 @@
 """The ring of moments: union adds, removal subtracts, join multiplies.
 
-An element maps the monomials of a basis to numbers; a monomial that is not in the map has the value 0. It is a
-polynomial in the symbols [x^p], one for each power of each factor, with two rules. Two powers of the same factor
-multiply to 0, because no combination takes x from two inputs. Everything outside the basis is 0, because no aggregate
-needs it. A basis is closed under taking parts, so the monomials outside form an ideal, and all laws of a commutative
-ring hold::
+An element maps the monomials of a basis to numbers; a monomial that is not in the map is 0. It is a
+polynomial in the symbols [x^p], one for each power of each factor, with two rules: two powers of the same
+factor multiply to 0 (no combination takes x from two places), and so does everything outside the basis
+(no aggregate asks for it). A basis is closed under taking parts, so what is cut off is an ideal and all
+laws of a commutative ring hold::
 
     [m] of p·q  =  Σ over the splits of m into two parts of [part] of p · [rest] of q
 
-Payloads of two inputs share no factor. Then only one split of m counts, into A's factors and B's factors, and
+Payloads of two inputs share no factor: then one split survives, m over A's factors and m over B's, and
 
     fold(A × B)  =  fold(A)·fold(B)
 
 is the law that replaces the join. A row with multiplicity −1 is a removal.
 
-**Rounding.** With integers and Fractions everything is exact. With doubles, Σx² − (Σx)²/n loses digits when the mean is
-large beside the deviation: at |mean| = 1e6·stddev twelve of sixteen digits cancel. An engine therefore *accumulates*
-sums of (x − c) for some origin c near the data. ``shifted`` moves such a payload from one origin to another, so that
-sub-windows with different origins can be added. It is linear, a homomorphism of the ring, and exact:
+**Rounding.** With integers and Fractions everything is exact. Doubles lose Σx² − (Σx)²/n when the mean is
+large beside the deviation: at |mean| = 1e6·stddev twelve of sixteen digits cancel. An engine therefore
+*accumulates* sums of (x − c) for some c near the data, and ``shifted`` moves such a payload from one c to
+another, so that sub-windows that were kept about different origins can be added. It is a linear map, a
+homomorphism of the ring, and exact:
 
     Σ (x − c)^p·y^q  =  Σ over j ≤ p of  binomial(p, j)·(−c)^(p−j) · Σ x^j·y^q
 
-With its own value as origin, a constant column has sums that are exactly 0. So its CORR is NULL and not noise.
+A constant column about its own value has sums that are exactly 0, so its CORR is NULL and not noise.
 
-**NaN and ±∞** cannot be subtracted, so they stay outside of the sums. An engine replaces them by 0 and counts them in
-indicator factors (1 where x is NaN, else 0). These are sums like any other, and a count leaves with its row.
+**NaN and ±∞** do not subtract. They stay outside: an engine puts 0 in their place and counts them in
+indicator factors of their own (1 where x is NaN, else 0), which are SUMs like any other and leave with
+their rows.
 """
 
 import math
@@ -43,7 +45,7 @@ from .number import Number, is_finite, power, scalar
 class Moments:
     """The payload of a set of combinations: the sum of every monomial of the basis; a sum that is not given is 0.
 
-    Sums may also be arrays of one shape. The object is then many payloads, and every operation acts on each of them.
+    Sums may also be arrays of one shape; then this is as many payloads, and every operation acts on each.
     """
 
     basis: Basis
@@ -63,7 +65,7 @@ class Moments:
 
     @property
     def count(self) -> Number:
-        """The number of combinations. Only the count distinguishes an empty set from sums that are 0."""
+        """The number of combinations: the one thing that tells an empty set from sums that are 0."""
         return self[COMBINATIONS]
 
     def __add__(self, other: "Moments") -> "Moments":
@@ -93,19 +95,19 @@ class Moments:
 
 
 def zero(basis: Basis) -> Moments:
-    """The payload of no rows, the neutral element of union."""
+    """The payload of no rows: neutral for union."""
     return Moments(basis, {})
 
 
 def one(basis: Basis) -> Moments:
-    """The payload of one row without factors, the neutral element of join."""
+    """The payload of a single row without factors: neutral for join."""
     return Moments(basis, {COMBINATIONS: 1})
 
 
 def lift(basis: Basis, row: Mapping[str, object]) -> Moments:
-    """The payload of one row of an input. ``row`` has all factors of the input; None is NULL.
+    """The payload of one row of an input, given as all of the input's factors; None is NULL.
 
-    A factor must be a number only if it is raised to a power: COUNT(a.name) only needs to know if the value is NULL.
+    Only factors that are raised to a power need be numbers: COUNT(a.name) asks for presence alone.
     """
     present = {factor: value for factor, value in row.items() if value is not None}
     return Moments(basis, {monomial: _evaluate(monomial, present) for monomial in basis.over(present)})
@@ -117,10 +119,10 @@ def fold(basis: Basis, rows: Iterable[Mapping[str, object]]) -> Moments:
 
 
 def shifted(moments: Moments, shift: Mapping[str, Number]) -> Moments:
-    """The payload of the same rows, with each factor in ``shift`` replaced by ``factor − shift[factor]``.
+    """The payload of the same rows with ``factor − shift[factor]`` in place of each factor that is given.
 
-    The basis must hold the lower powers of the shifted factors. The basis of every aggregate does, if its arguments are
-    single factors. For products use ``Basis.with_lower_powers``.
+    The basis must hold the lower powers of what it shifts. The moments of every aggregate do, as long as its
+    arguments are single factors; for products there is ``Basis.with_lower_powers``.
     """
     for factor, offset in shift.items():
         moments = _shifted_by_one(moments, factor, offset)

@@ -86,14 +86,14 @@ def through_payloads(name: str, arguments: tuple[Argument, ...], rows_of_inputs:
     if aggregate in EXTREMA:
         ((factor,),) = arguments
         home = list(FACTORS).index(factor[0])
-        others = math.prod(len(rows) for ordinal, rows in enumerate(rows_of_inputs) if ordinal != home)
+        others = math.prod(len(rows) for place, rows in enumerate(rows_of_inputs) if place != home)
         return extremum_of(aggregate, (row[factor] for row in rows_of_inputs[home])).times(others).value
     basis = basis_of(name, arguments)
     a, b, c = (fold(basis, rows) for rows in rows_of_inputs)
     return answer(aggregate, a * b * c, arguments)
 
 
-def test_the_example_in_the_docstring_runs() -> None:
+def test_the_example_of_the_room_runs() -> None:
     results = doctest.testmod(joinfold.algebra)
     assert results.attempted > 0
     assert results.failed == 0
@@ -110,7 +110,7 @@ def test_every_aggregate_has_a_definition() -> None:
 @example(rows=[{"a.x": 3, "a.y": 4}])
 @example(rows=[{"a.x": None, "a.y": None}])
 @example(rows=[{"a.x": 1, "a.y": None}, {"a.x": -1, "a.y": 2}])
-def test_an_aggregate_of_rows_agrees_with_its_definition(name: str, rows: Input) -> None:
+def test_an_aggregate_of_rows_is_its_definition(name: str, rows: Input) -> None:
     for arguments in [(("a.x",), ("a.y",))[:arity] for arity in AGGREGATES[name].arities]:
         found = through_payloads(name, arguments, [rows, [{}], [{}]])
         assert same(found, direct(name, arguments, rows)), (arguments, found)
@@ -118,9 +118,7 @@ def test_an_aggregate_of_rows_agrees_with_its_definition(name: str, rows: Input)
 
 @pytest.mark.parametrize("name", FOLDED_NAMES)
 @given(rows_of_inputs=inputs(most=3))
-def test_an_aggregate_over_a_join_is_computed_from_the_product_of_payloads(
-    name: str, rows_of_inputs: list[Input]
-) -> None:
+def test_an_aggregate_over_a_join_is_the_product_of_the_inputs(name: str, rows_of_inputs: list[Input]) -> None:
     for arguments in layouts(name):
         found = through_payloads(name, arguments, rows_of_inputs)
         assert same(found, direct(name, arguments, joined(rows_of_inputs))), (arguments, found)
@@ -164,9 +162,7 @@ def test_a_filter_is_a_factor_that_is_null_where_the_predicate_is_not_true(
         ("regr_intercept", None, None, None),
     ],
 )
-def test_answers_over_no_row_one_row_and_two_equal_rows(
-    name: str, of_nothing: Any, of_one: Any, of_one_twice: Any
-) -> None:
+def test_of_nothing_of_one_row_and_of_a_constant(name: str, of_nothing: Any, of_one: Any, of_one_twice: Any) -> None:
     row = {"a.x": 7, "a.y": 8}
     arguments = (("a.x",), ("a.y",))[: AGGREGATES[name].arities[-1]]
     answers = [through_payloads(name, arguments, [rows, [{}], [{}]]) for rows in ([], [row], [row, row])]
@@ -174,7 +170,7 @@ def test_answers_over_no_row_one_row_and_two_equal_rows(
 
 
 @given(rows=st.lists(st.none() | st.integers(-(2**31), 2**31 - 1), max_size=9))
-def test_boolean_and_bit_aggregates_are_computed_from_counts(rows: list[int | None]) -> None:
+def test_truth_and_bits_from_their_counts(rows: list[int | None]) -> None:
     present = [value for value in rows if value is not None]
     bits = [sum(value >> bit & 1 for value in present) for bit in range(32)]
     for name in ("bit_and", "bit_or", "bit_xor"):
@@ -185,20 +181,20 @@ def test_boolean_and_bit_aggregates_are_computed_from_counts(rows: list[int | No
         assert finished(AGGREGATES[name], [len(present), positive]) == DIRECT[name](truths)
 
 
-def test_a_sum_of_0_is_not_the_sum_of_no_rows() -> None:
+def test_rows_plus_one_and_minus_one_sum_to_0_and_are_not_nothing() -> None:
     rows = [{"a.x": 1}, {"a.x": -1}]
     assert through_payloads("sum", (("a.x",),), [rows, [{}], [{}]]) == 0
     assert through_payloads("sum", (("a.x",),), [rows, [], [{}]]) is None
     assert through_payloads("sum", (("a.x",),), [[{"a.x": None}], [{}], [{}]]) is None
 
 
-def test_count_of_a_column_counts_values_and_count_of_rows_counts_nulls_too() -> None:
+def test_count_of_a_column_asks_only_for_presence_and_count_of_rows_not_even_for_that() -> None:
     rows: Input = [{"a.x": "red"}, {"a.x": None}, {"a.x": math.nan}]
     assert through_payloads("count", (("a.x",),), [rows, [{}], [{}]]) == 2
     assert through_payloads("count", (), [rows, [{}], [{}]]) == 3
 
 
-def test_regression_takes_the_dependent_variable_first() -> None:
+def test_regression_has_the_dependent_variable_first() -> None:
     rows = [{"a.x": 2 * x + 5, "a.y": x} for x in (1, 2, 4)]
     arguments = (("a.x",), ("a.y",))
     assert through_payloads("regr_slope", arguments, [rows, [{}], [{}]]) == 2.0
@@ -217,7 +213,7 @@ def test_decimals_stay_exact_beyond_the_context_of_their_thread() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_aggregate_can_be_pickled(name: str) -> None:
+def test_an_aggregate_crosses_processes(name: str) -> None:
     assert pickle.loads(pickle.dumps(AGGREGATES[name])) == AGGREGATES[name]
 
 
@@ -273,7 +269,7 @@ def test_one_wrong_argument_is_enough_to_refuse() -> None:
     assert AGGREGATES["count"].result_type(()) == BIGINT
 
 
-def test_aliases_name_existing_aggregates_and_hide_none() -> None:
+def test_aliases_lead_to_aggregates_and_hide_none() -> None:
     statistics = {"mean": "avg", "variance": "var_samp", "stddev": "stddev_samp"}
     assert {**statistics, "every": "bool_and", "any": "bool_or", "some": "bool_or"} == ALIASES
     assert set(ALIASES.values()) <= set(AGGREGATES)

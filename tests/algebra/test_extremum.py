@@ -80,7 +80,7 @@ def test_nan_is_the_largest_and_equal_to_itself() -> None:
 
 @over_extrema
 @pytest.mark.parametrize("kind", [float, np.float64, np.float32])
-def test_of_equal_zeros_the_positive_one_is_kept_in_any_order(aggregate: AggregateFunction, kind: type) -> None:
+def test_of_equal_zeros_the_positive_one_whatever_their_order(aggregate: AggregateFunction, kind: type) -> None:
     for order in permutations([kind(0.0), kind(-0.0)]):
         assert math.copysign(1, extremum_of(aggregate, order).value) == 1
     assert math.copysign(1, extremum_of(aggregate, [kind(-0.0)]).value) == 1

@@ -20,7 +20,7 @@ from .moments import fold
 
 
 def rounded(name: str, values: Sequence[float]) -> Any:
-    """The answer computed from moments as double-doubles."""
+    """The answer from moments that are double-doubles."""
     numbers = [RoundedNumbers(np.array([float(value)]), np.zeros(1)) for value in values]
     finisher = AGGREGATES[name].finisher
     assert finisher is not None
@@ -45,7 +45,7 @@ def test_scalars_of_arrays_do_not_wrap_around() -> None:
     assert finished(AGGREGATES["var_pop"], list(sums)) == large**2 / 4
 
 
-def test_rounding_never_makes_a_variance_negative_or_a_correlation_exceed_1() -> None:
+def test_rounding_makes_no_variance_negative_and_no_correlation_exceed_1() -> None:
     below = math.nextafter(3 * 0.1 * 0.1, 0)
     assert 3 * Fraction(below) < Fraction(3 * 0.1) ** 2, "rounded below, or this test shows nothing"
     for name in ("var_pop", "var_samp", "stddev_pop", "stddev_samp"):

@@ -1,4 +1,4 @@
-"""The laws of the ring, over one basis for all aggregates, and of the change of origin."""
+"""The laws of the ring, over every aggregate's basis at once, and the change of origin."""
 
 import math
 import random
@@ -79,7 +79,7 @@ def test_times_is_union_with_itself_and_join_with_a_count(p: Moments, q: Moments
 
 
 @given(p=elements, q=elements)
-def test_elements_are_equal_only_if_all_sums_are(p: Moments, q: Moments) -> None:
+def test_elements_are_equal_only_where_all_sums_are(p: Moments, q: Moments) -> None:
     assert (p == q) == all(p[monomial] == q[monomial] for monomial in BASIS)
     assert p + one(BASIS) != p
 
@@ -91,14 +91,14 @@ def test_fold_of_a_join_is_the_product_of_folds(a: list[Any], b: list[Any], c: l
 
 
 @given(a=rows_of("a.x"), b=rows_of("b.y"), more=rows_of("a.x"))
-def test_a_join_is_updated_by_the_rows_that_enter_and_leave(a: list[Any], b: list[Any], more: list[Any]) -> None:
+def test_a_join_moves_by_what_enters_and_what_leaves(a: list[Any], b: list[Any], more: list[Any]) -> None:
     whole = fold(BASIS, [{**left, **right} for left, right in product(a + more, b)])
     assert whole == fold(BASIS, a) * fold(BASIS, b) + fold(BASIS, more) * fold(BASIS, b)
     assert whole - fold(BASIS, more) * fold(BASIS, b) == fold(BASIS, a) * fold(BASIS, b)
 
 
 @given(rows=rows_of("a.x", "b.y"))
-def test_a_sum_skips_rows_in_which_one_of_its_factors_is_null(rows: list[dict[str, Any]]) -> None:
+def test_a_sum_skips_the_rows_in_which_a_factor_of_it_is_null(rows: list[dict[str, Any]]) -> None:
     payload = fold(BASIS, rows)
     both = [row for row in rows if None not in row.values()]
     assert payload.count == len(rows)
@@ -139,7 +139,7 @@ def test_a_basis_holds_all_parts_and_no_more() -> None:
         Basis((COMBINATIONS, Monomial((("a.x", 1), ("b.y", 1)))))
 
 
-def test_an_input_keeps_all_monomials_that_the_join_can_need() -> None:
+def test_an_input_keeps_what_the_others_can_ask_of_it() -> None:
     corr = AGGREGATES["corr"]
     apart = Basis.spanning(monomials(corr, (("a.x",), ("b.y",))))
     assert [str(monomial) for monomial in apart.over(["a.x"])] == ["()", "a.x^0", "a.x^1", "a.x^2"]
@@ -176,7 +176,9 @@ def test_shifting_is_a_homomorphism(a: list[Any], b: list[Any], shift: dict[str,
 
 
 @given(rows=rows_of("a.x", "b.y"), shift=shifts)
-def test_statistics_do_not_depend_on_the_origin(rows: list[dict[str, Any]], shift: dict[str, Fraction]) -> None:
+def test_statistics_about_the_mean_are_the_same_from_every_origin(
+    rows: list[dict[str, Any]], shift: dict[str, Fraction]
+) -> None:
     payload = fold(PAIR_BASIS, rows)
     about = shifted(payload, shift)
     back = shifted(about, {factor: -offset for factor, offset in shift.items()})

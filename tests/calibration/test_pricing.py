@@ -7,16 +7,11 @@ import pytest
 from joinfold.calibration import Calibration
 from joinfold.calibration import pricing as module
 from joinfold.calibration.pricing import Bill, calibrate, crossing_prices, fitted
-from joinfold.calibration.queries import CONDITION, SETS, plans, trials
-from joinfold.calibration.trial import Measured, Streams, Trial
+from joinfold.calibration.queries import plans
+from joinfold.calibration.trial import Measured
 from joinfold.planner.cost.engine import OPERATIONS, Amounts
 from joinfold.planner.cost.weights import Weights, shipped_weights
-
-TINY = (
-    Trial("sets", SETS, Streams((40, 40), keys=5, groups=2, size=2), measured=2),
-    Trial("condition", CONDITION, Streams((30, 30), keys=5, groups=2, size=2), measured=2),
-)
-
+from tests.calibration.tiny import TINY
 
 # --- bills --------------------------------------------------------------------------------------------------------
 
@@ -48,25 +43,6 @@ def test_the_error_is_the_median_over_all_runs() -> None:
 
 
 # --- trials -------------------------------------------------------------------------------------------------------
-
-
-def test_trials_have_different_names_and_run_under_many_plans() -> None:
-    found = list(trials())
-    assert len({trial.name for trial in found}) == len(found) > 20
-    names = [name for name, _ in plans(TINY[1])]
-    assert names[0] == "usual" and len(set(names)) == len(names)
-    assert {name.split()[0] for name in names[1:]} == {"ic", "tc", "pc"}
-    assert {name.split()[1] for name in names[1:]} == {"hash", "btree", "ttree", "list"}
-
-
-def test_a_trial_is_measured_when_its_windows_are_full() -> None:
-    trial = TINY[0]
-    (_, usual), *_ = plans(trial)
-    slides = list(trial.slides(usual))
-    assert len(slides) == trial.measured and all(slide.fold > 0 and slide.bytes_held > 0 for slide in slides)
-    assert trial.tables["a"].num_rows == 40 * (2 + (2 + 2 + 1))
-    first, second = trial.statistics.streams
-    assert (first.rate, second.keys) == pytest.approx((40, 5), rel=0.3)
 
 
 def test_calibration_without_spark_on_two_small_trials(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Compares `columnar` with the reference: the same expression, once over columns and once row by row.
+"""`columnar` beside the reference: the same expression, once over columns and once row by row.
 
 In `columnar` a branch that is not taken cannot fail. The reference guarantees this for CASE only. So it evaluates
 `spelled_out` expressions, in which CASE replaces the other functions with branches.
@@ -48,10 +48,10 @@ _TIMES = [
     -86_400_000_001,
     1_719_835_199_999_999,
     1_709_164_800_123_456,
-    1_710_053_999_999_999,  # New York: 1 µs before the clock goes from 2:00 to 3:00
-    1_730_611_800_000_000,  # New York: the second 1:30 of the night in which the clock goes back
-    1_729_990_800_500_000,  # Azores: the second midnight of one day
-    -2_717_650_900_000_000,  # New York: before there was a standard time
+    1_710_053_999_999_999,  # New York: a microsecond before the clock goes from 2 to 3
+    1_730_611_800_000_000,  # New York: the second 1:30 of the night in which it goes back
+    1_729_990_800_500_000,  # Azores: the second midnight of a day
+    -2_717_650_900_000_000,  # New York: before it had a standard time
     253_402_300_799_999_999,
     -62_135_596_800_000_000,
 ]

@@ -41,7 +41,7 @@ def wide(expression: Expression, **columns: pa.Array) -> pa.Array:
 
 @pytest.mark.parametrize("type_", TYPES, ids=str)
 @pytest.mark.parametrize("start", [0, 3])
-def test_every_type_is_converted_and_converted_back_unchanged(type_: DataType, start: int) -> None:
+def test_every_type_comes_out_as_it_went_in(type_: DataType, start: int) -> None:
     for values in (edges(type_), [None, *edges(type_), None], [None, None, None, None]):
         column = pa.array(values, arrow_type(type_)).slice(start)
         back = to_arrow(from_arrow(column, type_), type_, len(column))
@@ -67,7 +67,7 @@ def test_columns_may_have_another_arrow_type_of_the_same_meaning(column: pa.Arra
     assert out.equals(column.cast(arrow_type(type_)))
 
 
-def test_a_wide_integer_is_int64_if_it_fits_and_else_a_decimal() -> None:
+def test_a_wide_integer_is_int64_while_it_can_be_and_a_decimal_after_that() -> None:
     x, y = Column("a", "x", INT), Column("a", "y", BIGINT)
     ints = pa.array([2**31 - 1, None, -5], pa.int32())
     total = wide(Call("+", (x, x)), x=ints)
@@ -82,7 +82,7 @@ def test_a_wide_integer_is_int64_if_it_fits_and_else_a_decimal() -> None:
     assert fourth.to_pylist()[2] == 81
 
 
-def test_an_intermediate_value_may_be_larger_than_any_type_but_not_the_result() -> None:
+def test_a_wide_value_may_be_larger_on_the_way_than_any_type_but_not_in_the_end() -> None:
     x = Column("a", "x", BIGINT)
     power: Expression = x
     for _ in range(3):
@@ -93,7 +93,7 @@ def test_an_intermediate_value_may_be_larger_than_any_type_but_not_the_result() 
         wide(power, x=column)
 
 
-def test_a_wide_decimal_keeps_its_scale_and_gets_more_digits() -> None:
+def test_a_wide_decimal_keeps_its_scale_and_gets_digits() -> None:
     money = decimal_type(38, 2)
     x = Column("a", "x", money)
     most = Decimal("999999999999999999999999999999999999.99")
@@ -107,7 +107,7 @@ def test_a_wide_decimal_keeps_its_scale_and_gets_more_digits() -> None:
     assert wide(Call("+", (x, Literal(Decimal("1.00"), decimal_type(3, 2)))), x=column[1:]).type == arrow_type(money)
 
 
-def test_nested_values_pass_unchanged_and_can_be_compared() -> None:
+def test_nested_values_pass_and_are_equal_or_not() -> None:
     x, flag = Column("a", "x", NESTED), Column("a", "flag", BOOLEAN)
     flags = pa.array([True, True, False, True, None])
     columns = {("a", "x"): LISTS, ("a", "flag"): flags}
@@ -132,7 +132,7 @@ def test_names_with_dots_are_not_confused() -> None:
 def under_null(values: list[Any], type_: DataType) -> pa.Array:
     """A column with only the last value present; the buffers have values for the others too."""
     whole = pa.array(values, arrow_type(type_))
-    validity = pa.array([index == len(values) - 1 for index in range(len(values))]).buffers()[1]
+    validity = pa.array([place == len(values) - 1 for place in range(len(values))]).buffers()[1]
     return pa.Array.from_buffers(whole.type, len(values), [validity, *whole.buffers()[1:]])
 
 
@@ -154,7 +154,7 @@ def under_null(values: list[Any], type_: DataType) -> pa.Array:
     ],
     ids=lambda part: part.function if isinstance(part, Call) else None,
 )
-def test_values_under_null_do_not_matter(expression: Expression, values: list[Any]) -> None:
+def test_what_stands_under_null_does_not_matter(expression: Expression, values: list[Any]) -> None:
     column = next(node for node in walk(expression) if isinstance(node, Column))
     masked = evaluate(expression, {("a", "x"): under_null(values, column.type)}, len(values))
     alone = evaluate(expression, {("a", "x"): pa.array(values[-1:], arrow_type(column.type))}, 1)

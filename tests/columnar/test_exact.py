@@ -45,12 +45,10 @@ def pairs(numbers: st.SearchStrategy[int]) -> st.SearchStrategy[list[tuple[int, 
     [(np.add, int.__add__), (np.subtract, int.__sub__), (np.multiply, int.__mul__)],
     ids=["add", "subtract", "multiply"],
 )
-def test_sums_and_products_are_exact_where_values_are_present(
-    operation: np.ufunc, of_integers: Callable[[int, int], int]
-) -> None:
+def test_rings_are_exact_wherever_present(operation: np.ufunc, of_integers: Callable[[int, int], int]) -> None:
     @given(pairs(NUMBERS) | pairs(LARGE))
     def agree(rows: list[tuple[int, int, bool]]) -> None:
-        left, right = (exact([row[index] for row in rows]) for index in (0, 1))
+        left, right = (exact([row[place] for row in rows]) for place in (0, 1))
         present = np.array([row[2] for row in rows])
         wanted = [of_integers(row[0], row[1]) for row in rows]
         assert combine(operation, left, right, None).tolist() == wanted
@@ -88,7 +86,7 @@ def test_scales_signs_and_digits(numbers: list[int], digits: int) -> None:
     assert [exact_text(number, digits) for number in numbers] == [f"{value:f}" for value in down]
 
 
-def test_a_value_that_does_not_fit_is_an_error_only_if_it_is_present() -> None:
+def test_what_does_not_fit_is_told_only_where_it_is_present() -> None:
     values = np.array([1, 2**31, -(2**31)])
     require_fit(values, np.array([True, False, True]), INT)
     with pytest.raises(EvaluationError, match="2147483648 does not fit INT"):

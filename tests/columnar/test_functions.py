@@ -1,4 +1,4 @@
-"""Every function with all types of arguments: columns, or constants and one column."""
+"""Every function with every kind of arguments: columns, and constants beside a column."""
 
 import random
 
@@ -26,25 +26,25 @@ def calls(name: str, constants: bool) -> list[Call]:
     draws = random.Random(name)
     found = []
     for types in CALLS[name]:
-        arguments: list[Expression] = [argument(number, type_) for number, type_ in enumerate(types)]
+        arguments: list[Expression] = [argument(place, type_) for place, type_ in enumerate(types)]
         if constants and len(types) > 1:
             kept = draws.randrange(len(types)) if name not in ("like", "date_trunc") else 0
-            for number, type_ in enumerate(types):
-                if number != kept and type_ != VOID:
-                    arguments[number] = Literal(draws.choice([None, *edges(type_)]), type_)
+            for place, type_ in enumerate(types):
+                if place != kept and type_ != VOID:
+                    arguments[place] = Literal(draws.choice([None, *edges(type_)]), type_)
         if name == "date_trunc":
             arguments[0] = Literal(draws.choice(TRUNCATION_UNITS).lower(), STRING)
         found.append(Call(name, tuple(arguments)))
     return found
 
 
-def argument(number: int, type_: DataType) -> Expression:
-    return Literal(None, VOID) if type_ == VOID else Column("ab"[number % 2], f"c{number}", type_)
+def argument(place: int, type_: DataType) -> Expression:
+    return Literal(None, VOID) if type_ == VOID else Column("ab"[place % 2], f"c{place}", type_)
 
 
 @pytest.mark.parametrize("constants", [False, True], ids=["columns", "constants"])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_values_and_errors_agree_with_the_reference(name: str, constants: bool) -> None:
+def test_values_and_errors_are_those_of_the_reference(name: str, constants: bool) -> None:
     compared = 0
     for seed, call in enumerate(calls(name, constants)):
         columns = [part for part in call.arguments if isinstance(part, Column)]
@@ -54,7 +54,7 @@ def test_values_and_errors_agree_with_the_reference(name: str, constants: bool) 
 
 @pytest.mark.parametrize("unit", TRUNCATION_UNITS)
 @pytest.mark.parametrize("zone", ZONES)
-def test_every_unit_begins_where_it_does_in_the_reference(unit: str, zone: str) -> None:
+def test_every_unit_begins_where_the_reference_says(unit: str, zone: str) -> None:
     instant = Column("a", "c", TIMESTAMP)
     assert_agrees(Call("date_trunc", (Literal(unit, STRING), instant)), sample_rows([instant], 60, 1), zone)
 
@@ -72,7 +72,7 @@ def test_text_beside_every_constant(name: str) -> None:
         assert_agrees(Call(name, (Literal("日x", STRING), Literal(constant, STRING))), TEXTS[:2])
 
 
-def test_parts_of_text_at_every_constant_position() -> None:
+def test_pieces_of_text_at_every_constant_position() -> None:
     for start in POSITIONS:
         for call in (
             Call("substring", (TEXT, Literal(start, INT))),

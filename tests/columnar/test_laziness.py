@@ -26,7 +26,7 @@ def test_a_branch_of_case_sees_only_the_rows_that_take_it() -> None:
     assert values(case, ["12", "word", None, "1"]) == [12, None, -1, 1]
 
 
-def test_a_condition_of_case_sees_only_the_rows_that_no_earlier_branch_took() -> None:
+def test_a_condition_of_case_sees_only_the_rows_that_are_left() -> None:
     case = Case(((Call("not", (IS_DIGITS,)), Literal("word", STRING)), (IS_POSITIVE, TEXT)), NULL, STRING)
     assert values(case, ["x", "12", None]) == ["word", "12", None]
 
@@ -60,7 +60,7 @@ def test_coalesce_stops_at_the_first_value() -> None:
     ],
     ids=["case", "and", "or", "coalesce"],
 )
-def test_a_branch_that_is_taken_can_fail(expression: Expression) -> None:
+def test_what_is_taken_fails(expression: Expression) -> None:
     assert len(values(expression, ["1", "12"])) == 2
     with pytest.raises(EvaluationError, match="'word' is not a number"):
         values(expression, ["1", "word"])
@@ -72,7 +72,7 @@ def test_selections_within_selections_find_their_rows() -> None:
     assert values(outer, ["x", "1", "12", None, "1", "y", "13"]) == ["-", "one", "12", "-", "one", "-", "13"]
 
 
-def test_is_true_treats_null_as_false() -> None:
+def test_is_true_takes_null_for_false() -> None:
     found = is_true(IS_DIGITS, {("a", "text"): pa.array(["1", None, "x"])}, 3)
     assert found.dtype == np.bool_ and found.tolist() == [True, False, False]
 

@@ -1,4 +1,4 @@
-"""Random logical queries, in the form that the binder gives them.
+"""Random logical queries in the form that the binder gives them.
 
 Expressions are typed: `CALLS` lists the argument types of every function, a call picks one of them, and arguments are
 drawn by type. Expressions that the binder never makes are not drawn: a negated number is a negative constant, AND in
@@ -89,7 +89,7 @@ TWO_OPERANDS = ("=", "<>", "<", "<=", ">", ">=")
 
 
 def _calls() -> dict[str, list[tuple[DataType, ...]]]:
-    """For every function, all argument types from TYPES and VOID for which it is defined."""
+    """For every function, the argument types of TYPES and VOID that it is defined for."""
     few = (INT, STRING, BOOLEAN, decimal_type(10, 2), TIMESTAMP)
     candidates = [*itertools.product((*TYPES, VOID), repeat=1), *itertools.product((*TYPES, VOID), repeat=2)]
     candidates += itertools.product(few, repeat=3)
@@ -186,8 +186,8 @@ class Leaves:
         """A leaf of exactly this type: an existing one, a constant, or the cast of another one."""
         there = self.by_type.get(type_, [])
         choice = draw(st.integers(0, 2))
-        if leaves_of_type and choice > 0:
-            return draw(st.sampled_from(leaves_of_type))
+        if there and choice > 0:
+            return draw(st.sampled_from(there))
         constant = draw(literals(type_))
         if constant.type == type_ and (choice == 0 or type_ in (VOID, INTERVAL)):
             return constant
@@ -212,7 +212,7 @@ def expression_of(draw: DrawFn, leaves: Leaves, type_: DataType, depth: int) -> 
 
 
 def any_expression(draw: DrawFn, leaves: Leaves, depth: int) -> Expression:
-    """An expression of any type. All functions are equally likely."""
+    """An expression of any type; every function is as likely as any other."""
     if draw(st.integers(0, 7)) == 0:
         return expression_of(draw, leaves, draw(st.sampled_from((*TYPES, VOID))), depth)
     name = draw(st.sampled_from(sorted(CALLS)))
@@ -389,7 +389,7 @@ def _where(draw: DrawFn, inputs: tuple[Input, ...], columns: Leaves) -> tuple[Ex
 
 
 def _groups(draw: DrawFn, columns: Leaves) -> tuple[Expression, ...]:
-    """Expressions over columns. A constant is no group here, because it would also match inside other expressions."""
+    """Expressions over columns; a constant would also be found in the middle of other expressions."""
     drawn = [any_expression(draw, columns, 2) for _ in range(draw(st.integers(0, 3)))]
     return tuple(dict.fromkeys(group for group in drawn if not isinstance(group, Literal)))
 

@@ -1,6 +1,6 @@
 """From text to logical query: names, the join graph of WHERE, and defaults.
 
-The trees of whole queries are golden files in tests/golden/trees. `REGENERATE=1 pytest …` writes them.
+The trees of whole queries are golden files under tests/golden/trees; `REGENERATE=1 pytest …` writes them anew.
 """
 
 import os
@@ -215,7 +215,7 @@ def test_a_third_bound_stays_an_inequality(session: Session) -> None:
     assert [expression_text(part.right) for part in found.inequalities] == ["b.l"]
 
 
-def test_the_residual_reads_whole_combinations(session: Session) -> None:
+def test_the_residual_looks_at_whole_combinations(session: Session) -> None:
     found = graph(session, "a.k = b.k AND (a.x = b.x OR a.y > b.y) AND a.k <> b.x AND a.s LIKE b.s AND 1 < 2")
     assert texts(found.residual) == ["a.x = b.x OR a.y > b.y", "a.k <> b.x", "a.s LIKE b.s"]
 
@@ -370,7 +370,7 @@ def test_unqualified_names(session: Session) -> None:
     assert columns(query) == ["p.name", "COUNT(*)"]
 
 
-def test_an_unqualified_name_of_equal_columns_means_the_column_of_the_first_input(session: Session) -> None:
+def test_an_unqualified_name_of_equated_columns_is_that_of_the_first_input(session: Session) -> None:
     for where in ("a.k = b.k AND b.k = c.k", "c.k = b.k AND a.k = c.k", "(b.k = c.k AND (c.k = a.k))"):
         query = session.sql(f"SELECT k, COUNT(*) FROM a [1 HOUR], b [1 HOUR], c [1 HOUR] WHERE {where} GROUP BY k")
         assert columns(query.logical) == ["a.k", "COUNT(*)"]
@@ -389,7 +389,7 @@ def test_names_are_found_whatever_their_case(session: Session) -> None:
     assert texts(query.groups) == ["t.k"]
 
 
-def test_a_name_with_the_exact_spelling_has_precedence() -> None:
+def test_a_name_spelled_just_so_goes_before_others() -> None:
     session = Session()
     session.stream("s", "v INT, V STRING, ts TIMESTAMP", time="ts")
     assert columns(session.sql("SELECT v, s.V AS w FROM s [1 HOUR]").logical) == ["s.v", "s.V"]
@@ -422,7 +422,7 @@ def test_group_by_alias_position_and_expression(session: Session) -> None:
     assert texts(queries[0].groups) == ["UPPER(a.s)", "a.x + 1"]
 
 
-def test_in_group_by_a_column_has_precedence_over_an_alias(session: Session) -> None:
+def test_in_group_by_a_column_goes_before_an_alias(session: Session) -> None:
     query = session.sql("SELECT UPPER(s) AS x, COUNT(*) FROM a [1 HOUR] GROUP BY x, s").logical
     assert texts(query.groups) == ["a.x", "a.s"]
 
@@ -618,7 +618,7 @@ def test_casts_of_columns_stay_casts(session: Session) -> None:
     assert output.expression == Cast(Column("a", "s", STRING), decimal_type(5, 1))
 
 
-def test_clocks_that_cannot_be_compared_are_joined_by_window_id_only() -> None:
+def test_clocks_that_cannot_be_compared_meet_by_window_id_alone() -> None:
     session = Session()
     session.stream("a", "ts TIMESTAMP, k INT", time="ts")
     session.stream("b", "seq BIGINT, k INT", time="seq")

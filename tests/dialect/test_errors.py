@@ -3,9 +3,9 @@
 A golden file is a list of cases:
 
     == what is wrong
-    the query, in any number of lines
+    the query, as many lines as it takes
     --
-    exactly what `error.report()` returns
+    exactly what `error.report()` says
 
 To add a case, write its first three parts and run `REGENERATE=1 pytest tests/dialect/test_errors.py`. Then read the
 message as a user would. The streams that the queries may name are those of `session` below.
@@ -41,7 +41,7 @@ class Case:
         return f"== {self.title}\n{query}--\n{self.report}\n"
 
     def rewrite(self, report: str) -> None:
-        """Replaces the report in the golden file."""
+        """Puts another report into the golden file."""
         head, cases = read_cases(GOLDEN / self.file)
         updated = [replace(case, report=report) if case.title == self.title else case for case in cases]
         (GOLDEN / self.file).write_text(head + "\n".join(map(str, updated)), encoding="utf-8")

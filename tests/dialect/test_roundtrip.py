@@ -31,7 +31,7 @@ def read_back(query: LogicalQuery) -> LogicalQuery:
 
 
 def selecting(*expressions: Expression) -> LogicalQuery:
-    """A plain join over a stream that has a column of every type."""
+    """A plain query over a stream that has a column of every type."""
     outputs = tuple(Output(f"column_{i + 1}", expression) for i, expression in enumerate(expressions))
     return LogicalQuery((Input("s", EVERYTHING, Continuous(1)),), (), (), (), outputs, None, None, False, OnTime())
 
@@ -138,7 +138,7 @@ def test_words_that_are_not_reserved_need_no_quotes() -> None:
     assert "`" not in query.to_sql()
 
 
-def test_canonical_sql_of_canonical_sql_is_the_same_text() -> None:
+def test_canonical_sql_is_its_own_canonical_sql() -> None:
     session = Session()
     session.stream("A", "location STRING, ts TIMESTAMP, celsius DOUBLE", time="ts")
     query = session.sql("select LOCATION, count(1) from a [600 second slide 60 seconds] group by 1 having COUNT(*)>5;")

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joinfold import Session
-from joinfold.explain.scale import LINE, ROOM, Scale
 from joinfold.explain.windows import MARGIN, SHOWN, window_drawing
-from joinfold.window import Grid, Sliding, common, merge
+from joinfold.window import Sliding, common, merge
 from tests.strategies import Case, cases
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "windows"
@@ -110,24 +109,3 @@ def test_windows_and_instants_are_drawn_at_their_times(one: Sliding, two: Slidin
     last, both = max(last, *marked), common((one.moves, two.moves))
     assert set(marked) == set(merge((one.moves, two.moves), origin, last + 1))
     assert {at for at, char in marked.items() if char == "#"} == set(both.between(origin, last + 1) if both else ())
-
-
-@given(
-    origin=st.integers(-(10**6), 10**6),
-    span=st.integers(1, 10**12),
-    cell=st.integers(1, 10**4),
-    grid=st.builds(Grid, st.integers(0, 10**6), st.integers(1, 10**12)),
-    unit=st.sampled_from([None, "rows"]),
-)
-def test_a_column_shows_the_instants_that_fall_into_it(
-    origin: int, span: int, cell: int, grid: Grid, unit: str | None
-) -> None:
-    scale = Scale.fitting(origin, origin + span, cell, unit)
-    line = scale.hits((grid,), "x")
-    assert len(line) <= ROOM + 1
-    if span // grid.period_us < 10**4:
-        marks = scale.marks((at, "x") for at in grid.between(origin, origin + span + 1))
-        assert line.rstrip() == marks
-    labels, ticks = scale.axis()
-    assert len(ticks) <= ROOM + 1 and ticks.startswith("|") and labels.split()[0] == str(origin if unit else 0)
-    assert 2 <= len(labels.split()) <= ticks.count("|") + 1 and len(labels) <= LINE

@@ -35,22 +35,14 @@ def test_rows_are_read_from_all_files(folder: str) -> None:
     assert session.rows("r") == TABLE
 
 
-def test_a_stream_is_read_only_as_far_as_needed(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_is_read_no_further_than_needed(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inputs, "MOST_ROWS", 6)
     session = registered({"a": folder}, {"r": folder})
-    assert session.rows("a").column("k").to_pylist() == [
-        1,
-        2,
-        3,
-        4,
-        5,
-        1,
-        2,
-    ]  # one more than allowed shows that there are more
+    assert session.rows("a").column("k").to_pylist() == [1, 2, 3, 4, 5, 1, 2]  # one more, to know that there are more
     assert session.rows("r").num_rows == 10  # a relation is needed in full
 
 
-def test_no_rows_are_read_if_none_are_needed(folder: str) -> None:
+def test_without_need_no_rows_are_read(folder: str) -> None:
     for session in (registered({"a": folder}, {}, with_rows=False), registered({"a": "k INT, ts TIMESTAMP"}, {})):
         assert session.sql("SELECT COUNT(*) FROM a [1 HOUR]").logical.inputs[0].source.time == "ts"
         with pytest.raises(UsageError, match="a schema without rows"):

@@ -36,7 +36,7 @@ def test_lines() -> None:
     )
 
 
-def test_measured_statistics_are_one_line() -> None:
+def test_what_was_measured_is_one_line() -> None:
     tally = Tally()
     assert figures_line(tally) is None
     tally.add([STEP])

@@ -104,7 +104,7 @@ def test_files_of_text_and_rows_that_cannot_be_read(run: Run, tmp_path: Path) ->
     assert "The value 'soon'" in message
 
 
-def test_an_error_in_a_worker_is_one_message(run: Run, building: Path) -> None:
+def test_an_error_in_a_worker_is_told_in_one_message(run: Run, building: Path) -> None:
     query = "SELECT SUM(CAST(celsius AS BIGINT) * 9000000000000000) AS x FROM temperature [10 MINUTE SLIDE 1 MINUTE]"
     result = run("run", query, *streams(building)[:1], "--once")
     assert result.status == 1
@@ -162,9 +162,9 @@ def test_ctrl_c_stops_and_a_second_start_goes_on(run: Run, spark: Any, building:
         [JOINFOLD, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     assert first.stderr is not None
-    while "answered" not in first.stderr.readline():  # a micro-batch that is not committed is answered again
+    while "answered" not in first.stderr.readline():  # a micro-batch that is not committed would be answered again
         assert first.poll() is None
-    os.killpg(first.pid, signal.SIGINT)  # like a terminal: to the process and its children
+    os.killpg(first.pid, signal.SIGINT)  # as a terminal does: to the process and its children
     output, error = first.communicate(timeout=60)
     assert (first.returncode, "Traceback" in error) == (0, False)
     assert error.splitlines()[-1] == "stopped; start again with the same --checkpoint to continue"
@@ -179,7 +179,7 @@ def test_ctrl_c_stops_and_a_second_start_goes_on(run: Run, spark: Any, building:
     expected = [
         (f"{row['instant']:%Y-%m-%d %H:%M:%S}", *list(row.values())[1:])
         for row in session.sql(QUERY).collect().to_pylist()
-        if row["instant"].minute <= 33 and row["instant"].hour == 0  # up to the last watermark
+        if row["instant"].minute <= 33 and row["instant"].hour == 0  # where the streams' last watermark is
     ]
     answers = [tuple(json.loads(line).values()) for line in (output + second.output).splitlines()]
     assert 0 < len(output.splitlines()) < len(answers)

@@ -33,7 +33,7 @@ def test_every_kind_of_stream(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "format_"), [("x.parquet", "parquet"), ("x.csv", "csv"), ("x.csv.gz", "csv"), ("x.jsonl", "json")]
 )
-def test_the_file_extension_determines_the_format(tmp_path: Path, name: str, format_: str) -> None:
+def test_the_ending_tells_the_format(tmp_path: Path, name: str, format_: str) -> None:
     (tmp_path / "_metadata.txt").touch()
     (tmp_path / ".part.csv.tmp").touch()
     (tmp_path / name).touch()
@@ -55,7 +55,7 @@ def test_timestamps_as_spark_writes_them_are_instants(tmp_path: Path) -> None:
     assert str(parquet_schema(str(tmp_path / "old.parquet"))) == "ts TIMESTAMP_NTZ, local TIMESTAMP_NTZ"
 
 
-def test_the_time_column_of_a_stream_is_found() -> None:
+def test_the_time_of_a_stream_is_found() -> None:
     assert default_time(schema_of("ts TIMESTAMP, at TIMESTAMP")) == "ts"
     assert default_time(schema_of("x INT, at TIMESTAMP")) == "at"
     assert default_time(schema_of("x TIMESTAMP, at TIMESTAMP")) is None
@@ -78,7 +78,7 @@ def test_the_time_column_of_a_stream_is_found() -> None:
         ("parquet:{empty}", "the folder '{empty}' has no file to read the columns from"),
     ],
 )
-def test_texts_that_are_not_a_stream(folder: Path, text: str, message: str) -> None:
+def test_what_is_no_stream(folder: Path, text: str, message: str) -> None:
     empty = folder / "empty"
     empty.mkdir()
     with pytest.raises(UsageError) as caught:
@@ -91,7 +91,7 @@ def test_a_rate_has_its_own_columns() -> None:
         named_stream("a", "rate:5", SCHEMA)
 
 
-def test_tables_are_files_or_folders(folder: Path) -> None:
+def test_tables_are_files_or_folders_of_them(folder: Path) -> None:
     file = folder / "rooms.csv"
     file.write_text("location\nattic\n")
     assert named_table("r", str(file), SCHEMA) == FileTable("csv", str(file), SCHEMA)
@@ -114,7 +114,7 @@ def test_tables_are_files_or_folders(folder: Path) -> None:
         ("{empty}", "table 'r': no file in '{empty}' has an ending that shows its format"),
     ],
 )
-def test_texts_that_are_not_a_table(folder: Path, text: str, message: str) -> None:
+def test_what_is_no_table(folder: Path, text: str, message: str) -> None:
     empty = folder / "empty"
     empty.mkdir()
     with pytest.raises(UsageError) as caught:

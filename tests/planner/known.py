@@ -10,10 +10,13 @@ from joinfold.dialect import bind, parse, read_schema
 from joinfold.errors import QueryError
 from joinfold.logical.query import LogicalQuery, Source
 from joinfold.physical.plan import PhysicalPlan
+from joinfold.physical.stage import JoiningStage
+from joinfold.planner.context import Context
 from joinfold.planner.cost.estimates import Decision, Estimate
 from joinfold.planner.cost.estimating import Setting, estimate, fold_amounts
 from joinfold.planner.cost.weights import shipped_weights
 from joinfold.planner.cost.windows import flows_of, instants_per_second
+from joinfold.planner.drafting.draft import draft
 from joinfold.planner.forcing import Plan
 from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
@@ -28,6 +31,10 @@ COUNTING = ("[ROWS 100 SLIDE 10]", "[RANGE 10 SECOND SLIDE 5 ROWS]", "[PARTITION
 JOINED = f"FROM a {WINDOW}, b {WINDOW} WHERE a.k = b.k"
 SETS = f"SELECT a.g, COUNT(*) AS n {JOINED} GROUP BY a.g"
 CONDITION = f"SELECT COUNT(*) AS n {JOINED} AND a.v <> b.v"
+BAND = f"SELECT a.g, COUNT(*) AS n, SUM(b.v) AS s {JOINED} AND a.x BETWEEN b.x - 9 AND b.x + 9 GROUP BY a.g"
+LONG = "[600 SECOND SLIDE 1 SECOND]"
+ROWS, BY_ROWS, LAST = "[ROWS 9 SLIDE 3]", "[RANGE 9 SECOND SLIDE 2 ROWS]", "[PARTITION BY g, j ROWS 3]"
+FAST = 1e6  # rows for a second: every key and group is in every cell
 
 
 def stream(
@@ -35,6 +42,11 @@ def stream(
 ) -> StreamStatistics:
     """A stream that is known."""
     return StreamStatistics(rate, keys, groups, entries, skew=skew, origin="declared")
+
+
+FEW_MATCHES = (stream(4_000, keys=20, groups=3_000), stream(4_000, keys=20))
+FEW_GROUPS = (stream(8_000, keys=2, groups=2), stream(8_000, keys=2))
+SLOW = (stream(8, 2), stream(6, 2))  # windows of 80 and of 60 rows, half of them with one key
 
 
 def unknown(streams: int) -> Statistics:
@@ -69,6 +81,21 @@ def planned(text: str, *streams: StreamStatistics, selectivity: float = 1.0, pla
     return plan_query(query_of(text), plan, Statistics(streams, selectivity), shipped_weights())
 
 
+def joined(a: str, b: str = WINDOW, tail: str = "") -> PlannedQuery:
+    """The draft of a join over two windows, for passes to go on from."""
+    return draft(query_of(f"SELECT COUNT(*) AS n FROM a {a}, b {b} WHERE a.k = b.k {tail}"))
+
+
+def stage_of(text: str) -> JoiningStage:
+    """The stage that joins all inputs of a query, before any pass."""
+    return draft(query_of(text)).answering
+
+
+def context(wanted: Plan | None = None, statistics: Statistics | None = None) -> Context:
+    """What passes know besides a plan."""
+    return Context(wanted or Plan(), statistics, shipped_weights())
+
+
 def decision_of(plan: PlannedQuery) -> Decision:
     assert plan.decision is not None
     return plan.decision
@@ -87,6 +114,17 @@ def amounts(
 def estimated(plan: PhysicalPlan, statistics: Statistics) -> Estimate:
     """What a plan costs by the shipped prices, on two buckets."""
     return estimate(Setting.of(plan, statistics, shipped_weights(), buckets=2), plan)
+
+
+TEXTS = (
+    SETS,
+    SETS.replace("COUNT(*)", "MAX(b.v)"),
+    CONDITION,
+    f"SELECT COUNT(*) AS n {JOINED} AND a.x < b.x",
+    f"SELECT a.v, b.v AS w {JOINED}",
+    f"SELECT a.g, COUNT(*) AS n FROM a {WINDOW} GROUP BY a.g",
+    chain_of(4),
+)
 
 
 # --- random ones --------------------------------------------------------------------------------------------------

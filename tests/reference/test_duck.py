@@ -1,6 +1,6 @@
-"""The DuckDB reference against answers computed by hand from drawings.
+"""The DuckDB reference against answers computed by hand, from the drawings.
 
-In the query texts ``4us`` means ``4 MICROSECOND``. Rows are tuples in the order of the schema.
+In the query texts ``4us`` stands for ``4 MICROSECOND``; streams are tuples in the order of their schema.
 """
 
 import datetime
@@ -45,7 +45,7 @@ def ask(text: str, **streams: list[tuple]) -> list[tuple]:
 
 
 def at(*times: int | None) -> list[tuple]:
-    """Rows of A at these times, with key 1 and the values 1, 2, …."""
+    """Rows of A with key 1 and a value equal to their number."""
     return [(1, ts, float(number)) for number, ts in enumerate(times, 1)]
 
 
@@ -57,9 +57,9 @@ def test_sliding_window_holds_its_rows_and_costs_one_empty_answer_at_the_end():
     0   4   8   12  16  20
     |   |   |   |   |   |
      1    6                      rows
-      [-----)                    8: 6; 1 is out, because 1 < 2
+      [-----)                    8: 6, as 1 < 2
           [-----)                12: 6
-              [-----)            16: nothing; an instant, because 12 held something
+              [-----)            16: nothing, but 12 held something
     """
     found = ask("SELECT COUNT(*) AS n, SUM(v) AS s FROM A [6us SLIDE 4us]", A=at(1, 6))
     assert found == [(4, 1, 1.0), (8, 1, 2.0), (12, 1, 2.0), (16, 0, None)]
@@ -83,8 +83,8 @@ def test_start_shifts_the_moves():
     assert ask(text, A=at(3, 4, 5)) == [(5, 2), (9, 1), (13, 0)]
 
 
-def test_rows_between_two_windows_are_in_no_window():
-    """[2 SLIDE 5] holds [3, 5) and [8, 10). The row at 6 is between them."""
+def test_rows_between_windows_are_in_none():
+    """[2 SLIDE 5] holds [3, 5) and [8, 10); 6 lies between them."""
     assert ask("SELECT COUNT(*) AS n FROM A [2us SLIDE 5us]", A=at(4, 6)) == [(5, 1), (10, 0)]
     assert ask("SELECT k FROM A [2us SLIDE 5us]", A=at(4, 6)) == [(5, 1)]
 
@@ -95,7 +95,7 @@ def test_continuous_window_is_read_every_period():
 
 
 def test_rows_window_moves_after_every_slide_rows():
-    """Rows 1 2 | 3 4 | 5: the window moves after the 2nd and the 4th row, and holds up to 3 rows."""
+    """Rows 1 2 | 3 4 | 5: it moves after the 2nd and the 4th, and holds up to 3."""
     found = ask("SELECT COUNT(*) AS n, SUM(v) AS s FROM A [ROWS 3 SLIDE 2]", A=at(10, 20, 30, 40, 50))
     assert found == [(21, 2, 3.0), (41, 3, 9.0)]
 
@@ -122,7 +122,7 @@ def test_partitioned_rows_keep_the_last_of_each_key_and_null_is_a_key():
 
 def test_range_by_rows_stands_still_between_its_moves():
     """
-    1  3     7  8     20         it moves after the 2nd and the 4th row: at 4 it holds [-1, 4), at 9 it holds [4, 9)
+    1  3     7  8     20         the 2nd and the 4th row move it: 4 holds [-1, 4), 9 holds [4, 9)
     """
     found = ask("SELECT SUM(v) AS s FROM A [RANGE 5us SLIDE 2 ROWS] EMIT EVERY 10us", A=at(1, 3, 7, 8, 20))
     assert found == [(10, 7.0)]
@@ -130,7 +130,7 @@ def test_range_by_rows_stands_still_between_its_moves():
     assert found == [(4, 3.0), (9, 7.0)]
 
 
-def test_landmarks_answer_when_they_have_gained_a_row_after_their_mark():
+def test_landmarks_answer_where_they_gained_a_row_after_their_mark():
     assert ask("SELECT COUNT(*) AS n FROM A [UNBOUNDED] EMIT EVERY 5us", A=at(1, 2, 16)) == [(5, 2), (20, 3)]
     marked = "SELECT COUNT(*) AS n FROM A [FROM TIMESTAMP '1970-01-01 00:00:00.000002'] EMIT EVERY 5us"
     assert ask(marked, A=at(1, 16)) == [(20, 1)]
@@ -150,7 +150,7 @@ def test_no_rows_no_instants():
         assert ask(f"SELECT COUNT(*) AS n FROM A {rule}", A=[]) == []
 
 
-def test_streams_without_a_time_column_count_rows_and_integers_are_clocks():
+def test_streams_without_a_time_count_and_integers_are_clocks():
     assert ask("SELECT SUM(k) AS s FROM untimed [ROWS 2 SLIDE 2]", untimed=[(8,), (4,), (2,), (1,)]) == [
         (3, 12),
         (5, 3),
@@ -164,8 +164,8 @@ def test_streams_without_a_time_column_count_rows_and_integers_are_clocks():
 def test_windows_of_a_join_may_differ_in_everything():
     """
           0     4     8     12
-    A       1     5              [TUMBLE 4]: holds 1 at 4, and 5 at 8
-    B         2     6            [ROWS 1]: holds 2 from 3 on, and 6 from 7 on
+    A       1     5              [TUMBLE 4]: 4 holds 1, 8 holds 5
+    B         2     6            [ROWS 1]: from 3 on 2, from 7 on 6
     """
     text = "SELECT a.v, b.w, COUNT(*) AS n FROM A a [TUMBLE 4us], B b [ROWS 1] WHERE a.k = b.k GROUP BY a.v, b.w"
     assert ask(text, A=at(1, 5), B=[(1, 2, 0.5), (1, 6, 0.25)]) == [
@@ -208,8 +208,8 @@ def test_trigger_is_one_instant_after_the_latest_row_of_any_stream():
     assert ask(text, A=[], B=[]) == []
 
 
-def test_arrival_answers_every_row_over_that_row_and_all_before_it():
-    """At 5 the row of A comes before the row of B. The row of B is the second arrival of that instant."""
+def test_arrival_answers_every_row_over_those_not_later():
+    """At time 5 the row of A comes before the row of B, which is the second arrival of that instant."""
     text = "SELECT COUNT(*) AS n, SUM(b.w) AS s FROM A a [4us], B b [4us] WHERE a.k = b.k EMIT ON ARRIVAL"
     found = ask(text, A=at(1, 5), B=[(1, 5, 2.0), (None, 6, 4.0)])
     assert found == [(1, 1, 0, None), (5, 1, 0, None), (5, 2, 2, 4.0), (6, 1, 1, 2.0)]
@@ -226,7 +226,7 @@ def test_arrival_counts_the_last_rows_in_the_order_of_values():
 
 
 def test_full_answers_only_where_all_slides_meet():
-    """The moves 4, 8, 12, … and 6, 12, … meet at 12. There A holds [8, 12) and B holds [6, 12)."""
+    """4, 8, 12 … and 6, 12 …: they meet at 12, where A holds [8, 12) and B [6, 12)."""
     text = "SELECT COUNT(*) AS n FROM A a [TUMBLE 4us], B b [TUMBLE 6us] WHERE a.k = b.k SYNC ON FULL"
     assert ask(text, A=at(2, 9, 10), B=[(1, 3, 0.0), (1, 7, 0.0)]) == [(12, 2), (24, 0)]
 
@@ -263,7 +263,7 @@ def test_changes_show_what_appeared_changed_and_vanished():
     ]
 
 
-def test_changes_are_found_after_having_and_ignore_a_billionth():
+def test_changes_come_after_having_and_ignore_a_billionth():
     rows = [(1, 1, 1.0), (1, 5, 1.0 + 1e-12), (1, 9, math.inf), (1, 13, math.inf), (1, 17, 1.0)]
     found = ask("SELECT MAX(v) AS top FROM A [TUMBLE 4us] HAVING MAX(v) > 0 CHANGES", A=rows)
     assert found == [(4, "insert", 1.0), (12, "update", math.inf), (20, "update", 1.0), (24, "delete", 1.0)]
@@ -272,9 +272,9 @@ def test_changes_are_found_after_having_and_ignore_a_billionth():
 # --- window ids ---------------------------------------------------------------------------------------------
 
 
-def test_window_ids_join_windows_with_the_same_number():
+def test_window_ids_join_windows_of_one_number():
     """
-    A [4 SLIDE 4] from 4:  0: [4, 8)  1: [8, 12)  2: [12, 16), the last window that begins at or before 13
+    A [4 SLIDE 4] from 4:  0: [4, 8)  1: [8, 12)  2: [12, 16), the last that begins at or before 13
     B [ROWS 2 SLIDE 1]:    0: rows 1-2  1: rows 2-3
     """
     text = "SELECT COUNT(*) AS n, SUM(b.w) AS s FROM A a [TUMBLE 4us], B b [ROWS 2] WHERE a.k = b.k SYNC ON WINDOW ID"
@@ -300,7 +300,7 @@ def test_window_ids_begin_at_start_and_number_the_moves_of_range_by_rows():
     ],
 )
 def test_window_ids_modulo_repeat_the_first_windows_of_the_first_input(kept, expected):
-    """With MOD 3 the answer ends before wid 2, because the first input has only two windows."""
+    """With MOD 3 the answer ends at wid 2, for which the first input, with two windows, has none."""
     text = f"SELECT COUNT(*) AS n FROM A a [TUMBLE 4us], B b [ROWS 1] WHERE a.k = b.k SYNC ON WINDOW ID MOD {kept}"
     assert ask(text, A=at(5, 9, 10), B=[(1, 1, 0.0), (1, 2, 0.0), (1, 3, 0.0)]) == expected
 
@@ -318,12 +318,12 @@ def test_an_empty_stream_has_no_windows():
 # --- plain joins --------------------------------------------------------------------------------------------
 
 
-def test_a_pair_is_emitted_once_when_its_later_row_enters_if_the_stays_overlap():
+def test_a_pair_is_emitted_once_at_the_later_entry_if_it_ever_shares_an_instant():
     """
     0   4   8   12
-      2                  stays in A [4 SLIDE 4] during [4, 8)
+      2                  stays in A [4 SLIDE 4) during [4, 8)
          5               stays in B [UNBOUNDED] from 6 on: meets 2 at 6
-              9          stays in B from 10 on: too late for 2
+              9          from 10 on: too late
     """
     text = "SELECT a.v, b.w FROM A a [TUMBLE 4us], B b [UNBOUNDED] WHERE a.k = b.k"
     assert ask(text, A=at(2), B=[(1, 5, 5.0), (1, 9, 9.0)]) == [(6, 1.0, 5.0)]
@@ -342,11 +342,11 @@ def test_a_pair_is_emitted_once_when_its_later_row_enters_if_the_stays_overlap()
         ("[FROM TIMESTAMP '1970-01-01 00:00:00.000003']", [(4, 2.0), (8, 3.0)]),
     ],
 )
-def test_a_row_enters_at_the_first_instant_at_which_the_window_holds_it(window, expected):
+def test_a_row_enters_with_the_first_instant_that_holds_it(window, expected):
     assert ask(f"SELECT v FROM A {window}", A=at(1, 3, 7)) == expected
 
 
-def test_a_rows_window_may_never_hold_some_rows_of_the_same_time():
+def test_rows_of_one_time_may_pass_a_rows_window_unseen():
     assert ask("SELECT v FROM A [ROWS 1]", A=at(5, 5)) == [(6, 2.0)]
 
 
@@ -432,7 +432,7 @@ def value(expression: str, **columns: object) -> object:
         ("CASE WHEN i > 9 THEN 1 WHEN i > 5 THEN 2.5 END", Decimal("2.5")),
     ],
 )
-def test_expressions_have_the_values_that_spark_gives(expression, expected):
+def test_expressions_have_sparks_meaning(expression, expected):
     row = {"i": 7, "d": -2.5, "m": Decimal("12.35"), "s": "héllo", "day": datetime.date(1970, 1, 2)}
     found = value(expression, **row)
     assert found == expected
@@ -447,14 +447,14 @@ def test_nan_is_the_largest_and_equals_itself(column):
 
 
 def aggregated(expression: str, column: str, *values: object) -> object:
-    """The value of an aggregate over rows that have these values in one column."""
+    """The value of an aggregate over rows that differ in one column."""
     names = CATALOG["numbers"].schema.names
     rows = [tuple({"ts": 0, column: value}.get(name) for name in names) for value in values]
     ((_, found),) = ask(f"SELECT {expression} AS x FROM numbers [UNBOUNDED]", numbers=rows)
     return found
 
 
-def test_sums_are_exact_and_only_the_result_must_fit():
+def test_sums_are_exact_and_must_fit_only_in_the_end():
     large = 2**63 - 1
     assert aggregated("SUM(j)", "j", large, large, -large) == large
     assert aggregated("SUM(i * i)", "i", 100_000, 100_000) == 2 * 10**10
@@ -495,7 +495,7 @@ def test_nan_and_negative_zero_are_keys():
     assert pairs == [(2, 8)]
 
 
-def test_names_with_another_meaning_in_the_statement_are_quoted():
+def test_names_that_sql_would_mistake_are_quoted():
     source = Source("groups", read_schema("`order` BIGINT, ts TIMESTAMP"), True, "ts")
     query = bind(parse("SELECT MAX(`order`) AS `select` FROM groups `instants` [ROWS 1]"), {"groups": source})
     assert answers(query, {"groups": [{"order": 3, "ts": 1}]}) == [(2, 3)]

@@ -1,4 +1,4 @@
-"""Laws of streaming runs: the batches decide which rows are late, and nothing else."""
+"""Laws of streaming runs: how rows were batched decides what is late, and nothing else."""
 
 import itertools
 from typing import Any
@@ -19,7 +19,7 @@ Batch = dict[str, list[dict[str, Any]]]
 def relations_first(case: Case, batches: list[Batch]) -> list[Batch]:
     """The batches with all rows of relations in the first one."""
     static = {name: case.data[name] for name, source in case.catalog.items() if not source.is_stream}
-    return [{**batch, **static} if number == 0 else batch for number, batch in enumerate(batches)]
+    return [{**batch, **static} if place == 0 else batch for place, batch in enumerate(batches)]
 
 
 def cut_by_time(case: Case, cuts: list[int]) -> list[Batch]:
@@ -71,28 +71,26 @@ def test_late_rows_change_only_the_late_counter(case: Case, data: st.DataObject)
     query = case.bind()
     streams = [name for name, source in case.catalog.items() if source.is_stream]
     rows = [(name, row) for name in streams for row in case.data[name]]
-    numbers = [data.draw(st.integers(0, 2)) for _ in rows]
+    places = [data.draw(st.integers(0, 2)) for _ in rows]
     batches: list[Batch] = [{name: [] for name in streams} for _ in range(3)]
-    for (name, row), number in zip(rows, numbers, strict=True):
-        batches[number][name].append(row)
+    for (name, row), place in zip(rows, places, strict=True):
+        batches[place][name].append(row)
     batches = relations_first(case, batches)
     run = stream(query, batches)
-    without = [{name: on_time(query, batches, number, name) for name in batch} for number, batch in enumerate(batches)]
+    without = [{name: on_time(query, batches, place, name) for name in batch} for place, batch in enumerate(batches)]
     again = stream(query, without)
     if len({input_.source.name for input_ in query.inputs}) == len(query.inputs):
         assert_same_answers(run.answers, again.answers)
         assert sum(again.late.values()) == 0
 
 
-def on_time(query: Any, batches: list[Batch], number: int, name: str) -> list[dict[str, Any]]:
-    """The rows of a stream in one batch that are not late."""
+def on_time(query: Any, batches: list[Batch], place: int, name: str) -> list[dict[str, Any]]:
     from joinfold.reference.streaming import _is_late, watermark_history
 
     history = watermark_history(query, batches, [1, 2, 3])
     readers = [input_ for input_ in query.streams if input_.source.name == name]
-    watermark = history[number]
     return [
-        row for row in batches[number][name] if not readers or not _is_late(query, readers[0], row["ts"], watermark)
+        row for row in batches[place][name] if not readers or not _is_late(query, readers[0], row["ts"], history[place])
     ]
 
 
@@ -126,7 +124,7 @@ def test_late_rows_that_the_filter_removes_are_not_counted() -> None:
     assert run(text, {"s": rows(20)}, {"s": rows(3, v=0) + rows(4, v=1)}).late == {"s": 1}
 
 
-def test_a_filter_that_removes_all_rows_does_not_stop_time() -> None:
+def test_a_filter_that_lets_nothing_through_does_not_stop_time() -> None:
     text = "SELECT COUNT(*) AS n FROM s [5 MICROSECOND SLIDE 5 MICROSECOND] WHERE s.v > 0 CHANGES"
     answered = run(text, {"s": rows(1)}, {"s": rows(8, 13, v=0)}, {"s": rows(19, v=0)})
     assert answered.answers == [(5, "insert", 1), (10, "update", 0)]

@@ -7,16 +7,16 @@ from typing import Any
 
 import pyarrow.parquet as parquet
 import pytest
-from tests.operators.runs import Data, plan_of
-from tests.planner.shifting import BY_MATCHES, FEW_MATCHES, MANY_MATCHES, SCHEMA, SHIFTING, micro_batches
-from tests.runtime.test_engine import rows_of
-from tests.strategies import assert_same_answers
 
 import joinfold as jf
 from joinfold.dialect import read_schema
 from joinfold.reference.rows import to_arrow
 from joinfold.reference.streaming import stream
 from joinfold.runtime.handle import Progress
+from tests.operators.runs import Data, plan_of
+from tests.planner.shifting import BY_MATCHES, FEW_MATCHES, MANY_MATCHES, SCHEMA, SHIFTING, micro_batches
+from tests.runtime.test_engine import rows_of
+from tests.strategies import assert_same_answers
 
 pytestmark = pytest.mark.spark
 

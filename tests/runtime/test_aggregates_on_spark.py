@@ -5,14 +5,14 @@ import random
 from typing import Any
 
 import pytest
-from tests.operators.test_aggregates import FRAMES, SCHEMA, WINDOW, columns_for, drawn_row
-from tests.strategies import assert_same_answers
 
 import joinfold as jf
 from joinfold.algebra import AGGREGATES
 from joinfold.dialect import read_schema
 from joinfold.reference import naive
 from joinfold.reference.rows import Row, from_arrow, to_arrow
+from tests.operators.test_aggregates import FRAMES, SCHEMA, WINDOW, columns_for, drawn_row
+from tests.strategies import assert_same_answers
 
 pytestmark = pytest.mark.spark
 

@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from tests.operators.test_arguments import SMALL, WIDE, WORDS
-from tests.strategies import assert_same_answers
 
 import joinfold as jf
 from joinfold.dialect import read_schema
 from joinfold.reference import naive
 from joinfold.reference.rows import Row, from_arrow, to_arrow
+from tests.operators.test_arguments import SMALL, WIDE, WORDS
+from tests.strategies import assert_same_answers
 
 pytestmark = pytest.mark.spark
 

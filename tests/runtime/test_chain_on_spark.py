@@ -9,8 +9,6 @@ from typing import Any
 
 import pyarrow.parquet as parquet
 import pytest
-from tests.runtime.test_engine import rows_of
-from tests.strategies import assert_same_answers
 
 import joinfold as jf
 from joinfold.dialect import read_schema
@@ -24,6 +22,8 @@ from joinfold.runtime.checkpoint import agree
 from joinfold.runtime.handle import METRICS, Handle
 from joinfold.runtime.streaming import StageProcessor
 from joinfold.runtime.warm import WarmBucket
+from tests.runtime.test_engine import rows_of
+from tests.strategies import assert_same_answers
 
 pytestmark = pytest.mark.spark
 

@@ -8,8 +8,6 @@ from typing import Any
 
 import pyarrow.parquet as parquet
 import pytest
-from tests.runtime.test_engine import rows_of
-from tests.strategies import assert_same_answers
 
 import joinfold as jf
 from joinfold.dialect import read_schema
@@ -17,6 +15,8 @@ from joinfold.reference import naive
 from joinfold.reference.rows import Row, to_arrow
 from joinfold.reference.streaming import stream
 from joinfold.runtime.handle import Handle
+from tests.runtime.test_engine import rows_of
+from tests.strategies import assert_same_answers
 
 pytestmark = pytest.mark.spark
 

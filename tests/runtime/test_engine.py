@@ -12,10 +12,6 @@ import pyarrow.parquet as parquet
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
-from tests.operators.test_machine import RUNS, planned, runnable, scattered
-from tests.operators.test_plans import plans
-from tests.refusals import Asked, check_refusal
-from tests.strategies import Case, assert_same_answers, cases
 
 import joinfold as jf
 from joinfold.errors import QueryError
@@ -23,8 +19,11 @@ from joinfold.logical.query import Source
 from joinfold.reference import naive
 from joinfold.reference.rows import from_arrow, to_arrow
 from joinfold.reference.streaming import stream
-from joinfold.runtime.shuffle_keys import murmur3_of_int, spread_shuffle_keys
 from joinfold.timetext import duration_text
+from tests.operators.test_machine import RUNS, planned, runnable, scattered
+from tests.operators.test_plans import plans
+from tests.refusals import Asked, check_refusal
+from tests.strategies import Case, assert_same_answers, cases
 
 pytestmark = pytest.mark.spark
 
@@ -150,15 +149,6 @@ def test_bounded_and_streaming_inputs_are_not_confused(spark: Any) -> None:
         session.sql("SELECT COUNT(*) AS n FROM r [TUMBLE 1 SECOND]").collect()
     with pytest.raises(jf.UsageError, match="use collect"):
         session.sql("SELECT COUNT(*) AS n FROM s [TUMBLE 1 SECOND]").start("noop", checkpoint="/nowhere")
-
-
-def test_labels_are_where_spark_puts_them(spark: Any) -> None:
-    hashed = spark.range(50).selectExpr("hash(CAST(id AS INT)) AS h").toArrow().column("h").to_pylist()
-    assert [murmur3_of_int(value) for value in range(50)] == hashed
-    for partitions in (1, 2, 5):
-        assert [murmur3_of_int(shuffle_key) % partitions for shuffle_key in spread_shuffle_keys(partitions)] == list(
-            range(partitions)
-        )
 
 
 def test_combinations_read_timestamps_in_the_zone_of_the_session(spark: Any) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
-from tests.strategies import assert_same_answers
 
 import joinfold as jf
 from joinfold.dialect import read_schema
@@ -17,6 +16,7 @@ from joinfold.operators.packing.sample_statistics import LOOKED_EVERY
 from joinfold.reference.rows import Row, from_arrow, to_arrow
 from joinfold.reference.streaming import stream
 from joinfold.runtime.frames import Part, Projection, pack_stage
+from tests.strategies import assert_same_answers
 
 SCHEMA = "ts TIMESTAMP, k INT, v INT, source STRING"
 WINDOWS = "s a [6 SECOND SLIDE 2 SECOND], s b [TUMBLE 4 SECOND]"

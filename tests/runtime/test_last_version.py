@@ -10,11 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.operators.runs import Data
-from tests.operators.state.golden import SCHEMA, TEXTS
-from tests.operators.state.kept import going_on
-from tests.runtime.half_a_checkpoint import run
-from tests.strategies import assert_same_answers
 
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.errors import UsageError
@@ -22,6 +17,11 @@ from joinfold.logical.query import Source
 from joinfold.operators.codec import VERSION
 from joinfold.reference.rows import from_arrow, to_arrow
 from joinfold.reference.streaming import stream
+from tests.operators.runs import Data
+from tests.operators.state.golden import SCHEMA, TEXTS
+from tests.operators.state.kept import going_on
+from tests.runtime.half_a_checkpoint import run
+from tests.strategies import assert_same_answers
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pyarrow.parquet as parquet
 import pytest
-from tests.operators.matrix import PREDICATES, SCHEMA, Combination, combinations, random_data
-from tests.runtime.test_engine import rows_of
-from tests.strategies import assert_same_answers
 
 import joinfold as jf
 from joinfold.dialect import read_schema
 from joinfold.reference.rows import to_arrow
 from joinfold.reference.streaming import stream
+from tests.operators.matrix import PREDICATES, SCHEMA, Combination, combinations, random_data
+from tests.runtime.test_engine import rows_of
+from tests.strategies import assert_same_answers
 
 pytestmark = pytest.mark.spark
 

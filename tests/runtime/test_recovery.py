@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runtime import resumable
-from tests.strategies import assert_same_answers
 
 import joinfold as jf
 from joinfold.planner.planning import plan_query
 from joinfold.reference.rows import from_arrow
 from joinfold.reference.streaming import stream
 from joinfold.runtime.checkpoint import agree
+from tests.runtime import resumable
+from tests.strategies import assert_same_answers
 
 pytestmark = pytest.mark.spark
 

@@ -7,10 +7,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.inprocess.test_relations import DATA, WITH_RELATIONS
-from tests.operators.test_machine import planned, scattered
-from tests.runtime.test_engine import few, fewer, query_over, register, rows_of, write_batch
-from tests.strategies import Case, assert_same_answers
 
 import joinfold as jf
 from joinfold.dialect import read_schema
@@ -19,6 +15,10 @@ from joinfold.reference.rows import to_arrow
 from joinfold.reference.streaming import stream
 from joinfold.runtime.checkpoint import agree
 from joinfold.runtime.frames import whole_rows
+from tests.inprocess.test_relations import DATA, WITH_RELATIONS
+from tests.operators.test_machine import planned, scattered
+from tests.runtime.test_engine import few, fewer, query_over, register, rows_of, write_batch
+from tests.strategies import Case, assert_same_answers
 
 STREAM, PEOPLE, PLACES = "ts TIMESTAMP, k INT, v INT", "k INT, x INT, name STRING", "x INT, y INT"
 

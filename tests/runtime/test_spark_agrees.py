@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
-from tests.strategies import same_value
 
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.errors import EvaluationError, QueryError
@@ -19,6 +18,7 @@ from joinfold.reference.evaluate import Context, evaluate
 from joinfold.reference.rows import from_arrow, to_arrow
 from joinfold.runtime.expressions import spark_text
 from joinfold.runtime.schema import spark_schema
+from tests.strategies import same_value
 
 pytestmark = pytest.mark.spark
 

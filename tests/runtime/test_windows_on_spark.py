@@ -10,9 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
-from tests.runtime.test_chain_on_spark import forgetful
-from tests.runtime.test_engine import rows_of
-from tests.strategies import assert_same_answers
 
 import joinfold as jf
 from joinfold.dialect import read_schema
@@ -24,6 +21,9 @@ from joinfold.reference.rows import Row, to_arrow
 from joinfold.reference.streaming import stream
 from joinfold.runtime import engine
 from joinfold.runtime.handle import Handle
+from tests.runtime.test_chain_on_spark import forgetful
+from tests.runtime.test_engine import rows_of
+from tests.strategies import assert_same_answers
 
 pytestmark = pytest.mark.spark
 

@@ -1,7 +1,5 @@
 """What samples tell, against what the rows are known to be."""
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -12,35 +10,12 @@ from joinfold import Session
 from joinfold.inprocess.frames import frame_batch
 from joinfold.operators.packing.rows import timed_rows
 from joinfold.operators.packing.rows_to_entries import aggregate
-from joinfold.planner.stream_statistics import Statistics, StreamStatistics
+from joinfold.planner.stream_statistics import StreamStatistics
 from joinfold.statistics.sampling import MOST_ROWS, sampled_statistics
 from tests.operators.runs import plan_of, tables_of
 from tests.operators.test_machine import planned
+from tests.statistics.samples import JOINED, SCHEMA, SECOND, WINDOW, statistics, table
 from tests.strategies import Case, cases
-
-SECOND = 1_000_000
-WINDOW = "[1 MINUTE SLIDE 10 SECOND]"
-SCHEMA = "k INT, g INT, v INT"
-JOINED = f"SELECT a.g, COUNT(*) AS n FROM a {WINDOW}, b {WINDOW} WHERE a.k = b.k AND a.v < 25 GROUP BY a.g"
-
-
-def table(rows: int, rate: float = 100.0, keys: int = 10, seed: int = 0, **columns: Any) -> pa.Table:
-    random = np.random.default_rng(seed)
-    ts = (np.arange(rows) * SECOND / rate).astype(np.int64)
-    found = {
-        "ts": ts,
-        "k": random.integers(0, keys, rows),
-        "g": random.integers(0, 4, rows),
-        "v": np.arange(rows) % 100,
-    }
-    found |= columns
-    types = {"ts": pa.int64()} | {name: pa.int32() for name in ("k", "g", "v")}
-    read = {name: pa.array(column, types[name]) for name, column in found.items()}
-    return pa.table(read | {"ts": read["ts"].cast(pa.timestamp("us", "UTC"))})
-
-
-def statistics(text: str, **tables: pa.Table) -> Statistics:
-    return sampled_statistics(plan_of(text, SCHEMA), tables)
 
 
 def stream(rows: pa.Table, text: str = JOINED) -> StreamStatistics:
@@ -177,48 +152,6 @@ def test_a_clock_of_integers_counts_millions_of_ticks_as_a_second() -> None:
     session.stream("a", pa.table({"k": pa.array(np.arange(100) % 7), "t": pa.array(np.arange(100) * 5)}), time="t")
     (found,) = session.sql("SELECT k, COUNT(*) AS n FROM a [TUMBLE 20 MICROSECOND] GROUP BY k").statistics.streams
     assert (found.rate, found.groups) == (200_000, 4)
-
-
-# --- what conditions let through ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("condition", "share"),
-    [
-        ("a.k = b.k", 1.0),
-        ("a.v < b.v", 0.5),
-        ("a.v BETWEEN b.v AND b.v + 9", 0.1),
-        ("a.k = b.k AND a.v + b.v < 20", 0.02),
-        ("a.k = b.k AND a.v < b.v AND a.v + b.v < 50", 0.0625),
-        ("a.v = 7 AND b.v < a.v", 0.07),
-        ("a.v > b.v + 1000", 0.0),
-    ],
-)
-def test_conditions_are_tried_on_pairs_with_equal_keys(condition: str, share: float) -> None:
-    text = f"SELECT COUNT(*) AS n FROM a {WINDOW}, b {WINDOW} WHERE {condition}"
-    found = statistics(
-        text,
-        a=table(20_000, keys=30),
-        b=table(20_000, keys=30, seed=1, v=np.random.default_rng(2).integers(0, 100, 20_000)),
-    )
-    assert found.selectivity == pytest.approx(share, rel=0.2, abs=0.001)
-
-
-def test_what_no_sample_tells_is_as_assumed() -> None:
-    text = f"SELECT COUNT(*) AS n FROM a {WINDOW}, b {WINDOW} WHERE a.v < b.v"
-    assert statistics(text, a=table(100)).selectivity == Statistics(()).selectivity
-    apart = f"{text} AND a.k = b.k"
-    assert (
-        statistics(apart, a=table(100, k=[1] * 100), b=table(100, k=[2] * 100)).selectivity
-        == Statistics(()).selectivity
-    )
-
-
-def test_a_condition_that_fails_to_compute_is_not_sampled() -> None:
-    text = f"SELECT COUNT(*) AS n FROM a {WINDOW}, b {WINDOW} WHERE a.v * 2000000000 + b.v > 1"
-    found = statistics(text, a=table(100), b=table(100))
-    assert found.selectivity == Statistics(()).selectivity
-    assert statistics(JOINED.replace("a.v < 25", "a.v * 2000000000 < 2"), a=table(100)).streams[0].origin == "assumed"
 
 
 # --- relations ----------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Event time follows the rate second by second. Disorder has the depth and the share of the parameters, and no more."""
+"""Event time follows the rate second by second; disorder is as deep and as frequent as asked, no more."""
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +29,7 @@ def test_every_second_holds_exactly_its_rows(profile: tuple[int, ...], rounds: i
 
 @settings(max_examples=60, deadline=None)
 @given(rate=st.floats(0.01, 1e7), first=st.integers(0, 10**9))
-def test_time_never_runs_backwards(rate: float, first: int) -> None:
+def test_time_never_runs_back(rate: float, first: int) -> None:
     times_us = Clock((rate,)).scattered_us(Block(1, "s", 0, first, 1_000))
     assert (np.diff(times_us) >= 0).all()
     assert times_us[0] - START_US == pytest.approx(first / rate * SECOND_US, abs=2 * SECOND_US / rate + 1)
@@ -55,7 +55,7 @@ def test_wangs_figure_4() -> None:
 
 
 def disordered(share: float, depth_seconds: float, **arguments: object) -> list[pa.Table]:
-    """Both streams of the synthetic workload, in the order of arrival."""
+    """Both streams of the synthetic workload as they arrive."""
     steps = list(
         batches(
             "synthetic",

@@ -41,7 +41,7 @@ def test_ids_count_up_from_one_thousand() -> None:
 
 
 @pytest.mark.parametrize("events_per_second", [10_000, 3e6, 0.7])
-def test_a_reference_names_a_row_that_already_exists(events_per_second: float) -> None:
+def test_a_reference_names_what_exists_already(events_per_second: float) -> None:
     streams = tables(rows=150_000, events_per_second=events_per_second)
     references = [("bid", "auction", "auction"), ("bid", "bidder", "person"), ("auction", "seller", "person")]
     for stream, column, target in references:
@@ -51,7 +51,7 @@ def test_a_reference_names_a_row_that_already_exists(events_per_second: float) -
         assert (numbers(streams[target], "ts")[named] <= numbers(streams[stream], "ts")).all()
 
 
-def test_references_are_only_to_active_auctions_and_persons() -> None:
+def test_references_reach_back_only_to_the_active() -> None:
     bids = tables(rows=200_000, hot_auction_ratio=1, hot_bidder_ratio=1)["bid"]
     epochs = np.arange(bids.num_rows) // 46
     behind_auction = 3 * epochs + 2 - (numbers(bids, "auction") - 1_000)
@@ -106,7 +106,7 @@ def test_persons_live_where_their_city_is() -> None:
     assert len(homes) == len({city for _, city in homes}) == 12
 
 
-def test_the_names_of_tran_change_nothing_but_names() -> None:
+def test_tran_names_rename_and_change_nothing() -> None:
     plain, tran = tables(rows=20_000), tables(rows=20_000, names="tran")
     assert {stream: table.column_names for stream, table in tran.items()} == {
         "Person": ["personID", "name", "state", "city", "ts"],

@@ -11,7 +11,7 @@ from joinfold.workloads.feed import Feed
 ROOMS = {"rooms": 5, "report_seconds": 1.0}
 
 
-def test_the_files_hold_the_workload_divided_by_time(tmp_path: Path) -> None:
+def test_the_files_are_the_workload_cut_by_time(tmp_path: Path) -> None:
     feed = Feed("sensors", tmp_path, rows=70_000, seed=3, **ROOMS)
     written = [feed.advance(seconds) for seconds in (10, 10, 20, 6_900, 1e6)]
     assert written[0] in range(90, 110) and written[1] == 0
@@ -23,5 +23,5 @@ def test_the_files_hold_the_workload_divided_by_time(tmp_path: Path) -> None:
         assert len(found) == 4
 
 
-def test_an_endless_feed_makes_only_the_rows_that_are_requested(tmp_path: Path) -> None:
+def test_a_feed_without_end_makes_only_what_is_asked_for(tmp_path: Path) -> None:
     assert Feed("sensors", tmp_path, **ROOMS).advance(5) in range(40, 60)

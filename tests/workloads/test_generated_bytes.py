@@ -99,8 +99,8 @@ def test_asking_for_more_rows_extends_the_streams(name: str, rows: int, more: in
 
 
 @every_workload
-def test_streams_and_columns_are_independent_and_so_are_neighbouring_seeds(name: str) -> None:
-    """Every column of every stream has its own generator, so no two numeric columns are equal."""
+def test_a_seed_is_not_its_neighbour_shifted(name: str) -> None:
+    """Columns and streams have generators of their own: no two numeric columns are equal."""
     seen = set()
     for seed in (1, 2):
         for table in whole(name, rows=2_000, seed=seed).values():
@@ -118,7 +118,7 @@ def test_progress_adds_up_to_the_rows(tmp_path: Path) -> None:
     assert len(heard) > 1
 
 
-def test_presets_have_their_documented_parameters() -> None:
+def test_presets_are_the_runs_of_the_design() -> None:
     assert list(PRESETS) == ["R1", "R0"]
     slow = whole("R0")
     assert {stream: table.num_rows for stream, table in slow.items()} == {"a": 200_000, "b": 200_000}

@@ -35,7 +35,7 @@ def test_a_packet_is_seen_at_both_places_at_nearly_the_same_time() -> None:
     assert np.abs(times_us[0] - times_us[1]).max() <= 100
 
 
-def test_hosts_have_different_addresses() -> None:
+def test_hosts_have_addresses_of_their_own() -> None:
     addresses = PacketParameters(hosts=5_000).addresses.to_pylist()
     assert len(set(addresses)) == 5_000
     assert all(ipaddress.IPv4Address(text) in ipaddress.IPv4Network("10.0.0.0/8") for text in addresses)
@@ -51,7 +51,7 @@ def test_hosts_are_popular_by_zipf() -> None:
         assert counts[ranked[rank - 1]] == pytest.approx(expected, rel=0.1)
 
 
-def test_no_host_sends_to_itself() -> None:
+def test_nobody_writes_to_himself() -> None:
     for table in tables(rows=50_000, hosts=2).values():
         assert all(src != dest for src, dest, _ in packets(table))
         assert 40 <= min(table["bytes"].to_pylist()) < max(table["bytes"].to_pylist()) == 1_500

@@ -25,7 +25,7 @@ def ignore(rows: int) -> None:
     pass
 
 
-def test_parts_have_the_requested_number_of_rows(tmp_path: Path) -> None:
+def test_parts_have_the_rows_asked_for(tmp_path: Path) -> None:
     generate("synthetic", rows=5_000, seed=1, directory=tmp_path, rows_per_file=1_000)
     counts = {str(path.relative_to(tmp_path)): pq.read_metadata(path).num_rows for path in tmp_path.rglob("*.*")}
     assert counts == {
@@ -35,7 +35,7 @@ def test_parts_have_the_requested_number_of_rows(tmp_path: Path) -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(sizes=st.lists(st.integers(0, 40), max_size=12), rows_per_file=st.integers(1, 50))
-def test_the_batches_of_rows_do_not_affect_the_files(
+def test_how_rows_are_handed_over_leaves_no_trace(
     tmp_path_factory: pytest.TempPathFactory, sizes: list[int], rows_per_file: int
 ) -> None:
     total = sum(sizes)
@@ -53,7 +53,7 @@ def test_the_batches_of_rows_do_not_affect_the_files(
     assert len(contents[0]) == max(1, -(-total // rows_per_file))
 
 
-def test_an_interrupted_run_leaves_only_complete_parts(tmp_path: Path) -> None:
+def test_an_interrupted_run_leaves_whole_parts_only(tmp_path: Path) -> None:
     def interrupted() -> Iterator[dict[str, pa.Table]]:
         yield {"s": rows(0, 25)}
         yield {"s": rows(25, 330_000)}
@@ -73,7 +73,7 @@ def test_a_stream_without_rows_still_has_a_schema(tmp_path: Path) -> None:
     assert pq.read_table(tmp_path / "bid").num_rows == 0
 
 
-def test_metadata_does_not_depend_on_time_or_machine(tmp_path: Path) -> None:
+def test_metadata_tells_nothing_of_time_or_place(tmp_path: Path) -> None:
     generate("synthetic", rows=10, seed=1, directory=tmp_path)
     metadata = pq.read_metadata(tmp_path / "a" / "part-00000.parquet")
     assert set(metadata.metadata) == {b"ARROW:schema"}
@@ -94,6 +94,6 @@ def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
-def test_an_empty_folder_is_accepted(tmp_path: Path) -> None:
+def test_an_empty_folder_is_welcome(tmp_path: Path) -> None:
     generate("synthetic", rows=10, seed=1, directory=tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]

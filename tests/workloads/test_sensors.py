@@ -18,7 +18,7 @@ def tables(**arguments: object) -> dict[str, pa.Table]:
 
 
 def alarms(streams: dict[str, pa.Table], end_us: int) -> dict[str, int]:
-    """The pairs per room in the ten minutes before ``end_us``: COUNT(*) of the query in the README."""
+    """Pairs per room in the ten minutes before ``end_us``: COUNT(*) of the README's query."""
     found = []
     for stream, column, threshold in (("temperature", "celsius", 40), ("smoke", "strength", 0.6)):
         table = streams[stream]
@@ -41,7 +41,7 @@ def test_the_alarm_query_has_answers_that_change() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_every_seed_has_fires(seed: int) -> None:
+def test_every_seed_burns(seed: int) -> None:
     streams = tables(rows=10_000, seed=seed)
     hot = set(streams["temperature"].filter(pc.field("celsius") >= 40)["location"].to_pylist())
     smoky = set(streams["smoke"].filter(pc.field("strength") > 0.6)["location"].to_pylist())
@@ -49,7 +49,7 @@ def test_every_seed_has_fires(seed: int) -> None:
     assert len(hot | smoky) <= 4, "two fires in each quarter of an hour"
 
 
-def test_without_fires_there_are_no_alarms() -> None:
+def test_without_fires_nothing_is_alarming() -> None:
     streams = tables(rows=600_000, fires=0)
     celsius = streams["temperature"]["celsius"].to_numpy()
     assert 10 < celsius.min() < celsius.max() < 30

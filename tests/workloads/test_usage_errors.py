@@ -112,11 +112,11 @@ def test_the_message(name: str, arguments: dict[str, object], text: str, tmp_pat
     assert not (tmp_path / "out").exists()
 
 
-def test_batches_raises_when_it_is_called_and_not_when_it_is_read() -> None:
+def test_batches_complains_when_called_and_not_when_read() -> None:
     with pytest.raises(UsageError, match="unknown workload"):
         batches("nothing", rows=1)
 
 
-def test_a_part_has_at_least_one_row(tmp_path: Path) -> None:
+def test_a_part_needs_a_row(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="rows_per_file must be at least 1, not 0"):
         generate("sensors", rows=1, directory=tmp_path, rows_per_file=0)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from itertools import combinations
 from math import gcd
+from typing import assert_never
 
 from joinfold.dialect.syntax import ParsedQuery
 from joinfold.dialect.tokens import Fragment
@@ -158,8 +159,10 @@ def _has_slide(input_: Input) -> bool:
             return True
         case Rows(slide=slide):
             return slide > 1
-        case _:
+        case Continuous() | Landmark() | PartitionedRows() | None:
             return False
+        case _:
+            assert_never(input_.window)
 
 
 CHECKS: tuple[Callable[[LogicalQuery, ParsedQuery], None], ...] = (

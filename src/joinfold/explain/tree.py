@@ -15,8 +15,8 @@ class Tree:
 
     def _lines(self) -> list[str]:
         lines = []
-        for child in self.children:
-            last = child is self.children[-1]
+        for number, child in enumerate(self.children, 1):
+            last = number == len(self.children)
             lines.append(("└─ " if last else "├─ ") + child.text)
             lines += [("   " if last else "│  ") + line for line in child._lines()]
         return lines

@@ -16,6 +16,7 @@ and so has every window under SYNC ON WINDOW ID, where the times of different in
 from collections.abc import Iterable, Iterator
 from itertools import islice, takewhile
 from math import gcd
+from typing import assert_never
 
 from joinfold.explain.logical_tree import when_text
 from joinfold.explain.scale import Scale
@@ -191,6 +192,8 @@ def _by_time(query: LogicalQuery, input_: Input, scale: Scale | None, instants: 
             lines += _row_axis(Scale.fitting(0, SHOWN * window.slide, window.slide, "rows"), window.slide)
         case None:
             lines += [] if scale is None else [scale.bar(scale.origin, scale.end, "<>")]
+        case _:
+            assert_never(input_.window)
     return [*_heading(input_, text), *_drawn(dict.fromkeys(lines))]
 
 

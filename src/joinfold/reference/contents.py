@@ -5,7 +5,7 @@ This is the part of the definition (`reference.naive`) that concerns a single in
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 from joinfold.logical.expressions import Value
 from joinfold.logical.query import Input, LogicalQuery
@@ -98,6 +98,8 @@ def stay(window: Window | None, rows: Content, item: Timed) -> tuple[int, int]:
             moves = row_moves(rows, slide)
         case PartitionedRows():
             moves = row_moves(rows, 1)
+        case _:
+            assert_never(window)
     holding = [move for move in moves if item in held(window, rows, move)]
     after = [move for move in moves if holding and move > holding[-1]]
     return (holding[0], min(after, default=NEVER)) if holding else (NEVER, NEVER)

@@ -89,8 +89,10 @@ def _moves(window: Window, rate: float) -> float:
             return SECOND_US / window.slide_us
         case Rows() | RangeByRows():
             return rate / window.slide
-        case _:
+        case Continuous() | Landmark() | PartitionedRows():
             return rate
+        case _:
+            assert_never(window)
 
 
 def flows_of(pipeline: Pipeline, statistics: Statistics) -> list[list[Flow]]:

@@ -84,3 +84,21 @@ def test_there_are_no_fewer_entries_than_keys_or_groups() -> None:
     figures = StreamFigures(rate=5, passes=0.5, keys=30, groups=4, entries=29.5, skew=1.5, disorder=0.1)
     (known,) = measured_statistics(Measured((figures,), 0.25)).streams
     assert known == StreamStatistics(5, 30, 4, 30, 0.5, 1.5, 0.1, "measured")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"rate": -1.0}, {"keys": 0.5}, {"groups": 0.0}, {"skew": 0.9}, {"passes": 1.1}, {"disorder": -0.1}],
+)
+def test_numbers_that_no_stream_has_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(AssertionError):
+        StreamStatistics(**wrong)  # type: ignore[arg-type]
+
+
+def test_anything_is_known_as_soon_as_one_stream_is() -> None:
+    assumed, said = StreamStatistics(), StreamStatistics(rate=50.0, passes=0.5, origin="declared")
+    nothing = Statistics((assumed,) * 3, 0.25)
+    known = nothing.with_stream(1, said)
+    assert (nothing.is_known, known.is_known) == (False, True)
+    assert known == Statistics((assumed, said, assumed), 0.25)
+    assert said.passing_rate == 25.0

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from joinfold.planner.cost.engine import OPERATIONS
+from joinfold.planner.cost.engine import OPERATIONS, Amounts
 from joinfold.planner.cost.weights import FILE, Weights, cache_directory, shipped_weights, usual_weights
 
 OWN = Weights({name: (ordinal + 1) * 1e-9 for ordinal, name in enumerate(OPERATIONS)}, "calibrated")
@@ -109,3 +109,9 @@ def test_weights_travel_to_workers() -> None:
 def test_weights_are_complete_and_not_negative(seconds: dict[str, float]) -> None:
     with pytest.raises(AssertionError):
         Weights(seconds)
+
+
+def test_costs_are_amounts_times_prices() -> None:
+    weights = Weights(dict.fromkeys(OPERATIONS, 0.5) | {"instant": 2.0})
+    assert weights.cost(Amounts({"instant": 3.0, "hash probe": 4.0})) == 8.0
+    assert weights.cost(Amounts()) == 0.0

@@ -5,18 +5,26 @@ from math import inf, log2
 
 import pytest
 
-from joinfold.planner.cost.engine import FoldAmounts, pack_amounts
+from joinfold.planner.cost.engine import OPERATIONS, FoldAmounts, pack_amounts
 from joinfold.planner.cost.estimating import Setting, stages_of
-from joinfold.planner.cost.sizes import entry_bytes
 from joinfold.planner.cost.weights import shipped_weights
-from joinfold.planner.cost.windows import distinct, flows_of, instants_per_second
+from joinfold.planner.cost.windows import distinct, flows_of
 from joinfold.planner.forcing import Plan
 from joinfold.planner.planning import plan_query
-from joinfold.planner.stream_statistics import Statistics
-from tests.planner.known import CONDITION, JOINED, SETS, WINDOW, amounts, chain_of, common_key, query_of, stream
-
-FAST = 1e6  # rows for a second: every key and group is in every cell
-
+from joinfold.planner.stream_statistics import Statistics, StreamStatistics
+from tests.planner.known import (
+    CONDITION,
+    FAST,
+    JOINED,
+    SETS,
+    SLOW,
+    TEXTS,
+    WINDOW,
+    amounts,
+    common_key,
+    query_of,
+    stream,
+)
 
 # --- sets ---------------------------------------------------------------------------------------------------------
 
@@ -93,12 +101,10 @@ def test_every_group_of_a_key_has_a_tree_of_its_own() -> None:
 
 # --- combinations that are found ----------------------------------------------------------------------------------
 
-FOUND = (stream(8, 2), stream(6, 2))  # windows of 80 and of 60 rows, half of them with one key
-
 
 def found_by(method: str, index: str = "hash", early: tuple[str, ...] = (), text: str = CONDITION) -> dict[str, float]:
     plan = Plan(method, early, {"a": index, "b": index})
-    return amounts(text, *FOUND, selectivity=0.5, plan=plan)
+    return amounts(text, *SLOW, selectivity=0.5, plan=plan)
 
 
 def test_ic_finds_what_enters_and_what_leaves_and_adds_it() -> None:
@@ -143,7 +149,7 @@ def test_a_list_scans_all_a_hash_probes_once_and_trees_go_down() -> None:
 
 def test_a_hash_scans_all_of_a_key_whatever_the_range() -> None:
     plan = Plan("tc", (), {"a": "hash", "b": "hash"})
-    found = amounts(f"SELECT COUNT(*) AS n {JOINED} AND a.v < b.v", *FOUND, selectivity=0.1, plan=plan)
+    found = amounts(f"SELECT COUNT(*) AS n {JOINED} AND a.v < b.v", *SLOW, selectivity=0.1, plan=plan)
     assert found["hash member scanned"] == pytest.approx(8 * 30 + 6 * 40)
     assert found["match found"] == pytest.approx((8 * 30 + 6 * 40) / 10)
 
@@ -167,13 +173,13 @@ def test_an_extreme_is_charged_for_every_combination() -> None:
 
 
 def test_what_is_computed_of_both_is_computed_for_every_combination() -> None:
-    found = amounts(f"SELECT SUM(a.x + b.x) AS s, SUM(a.x - b.v) AS t {JOINED}", *FOUND)
+    found = amounts(f"SELECT SUM(a.x + b.x) AS s, SUM(a.x - b.v) AS t {JOINED}", *SLOW)
     assert found["combination"] == pytest.approx(2 * (8 * 30 + 6 * 40))
     assert found["value computed"] >= 2 * found["combination"]
 
 
 def test_a_plain_join_finds_what_enters_and_notes_no_group() -> None:
-    found = amounts(f"SELECT a.v, b.v AS w {JOINED}", *FOUND)
+    found = amounts(f"SELECT a.v, b.v AS w {JOINED}", *SLOW)
     assert found["hash probe"] == 8 + 6 and found["combination"] == pytest.approx(8 * 30 + 6 * 40)
     assert found["group emitted"] == found["combination added"] == 0
 
@@ -181,7 +187,7 @@ def test_a_plain_join_finds_what_enters_and_notes_no_group() -> None:
 def test_three_windows_are_probed_one_after_the_other() -> None:
     text = common_key(3) + " AND a.v <> b.v"
     plan = Plan("tc", (), dict.fromkeys("abc", "hash"))
-    found = amounts(text, *FOUND, stream(4, 2, entries=inf), selectivity=0.5, plan=plan)
+    found = amounts(text, *SLOW, stream(4, 2, entries=inf), selectivity=0.5, plan=plan)
     ab, ac, bc = 30 * 0.5, 20, 20  # behind the condition, or without one
     probes = 8 * (1 + ab) + 6 * (1 + 40 * 0.5) + 4 * (1 + 40)
     assert found["hash probe"] == pytest.approx(probes)
@@ -202,89 +208,30 @@ def test_pack_reads_columns_of_all_rows_and_makes_entries_of_those_that_pass() -
     }
 
 
-def test_stages_of_a_join_with_what_each_bucket_does_by_itself() -> None:
-    plan, streams = plan_query(query_of(SETS)), (stream(FAST, 4, 3), stream(FAST, 4))
-    setting = Setting.of(plan, Statistics(streams), shipped_weights(), buckets=5)
-    stages = list(stages_of(setting, plan))
-    assert [(stage.kind, stage.number) for stage in stages] == [
-        *(("PACK", 0), ("PACK", 1), ("shuffle", 0), ("FOLD", 0), ("MERGE", 0))
-    ]
-    pack, _, shuffle, fold, merge = stages
-    assert pack.amounts["blob packed"] == 5 and pack.amounts["entry packed"] == pytest.approx(12)
-    assert fold.amounts["instant"] == 5 and fold.amounts["call of sets"] == 5 * 4
-    assert fold.amounts["entry taken in"] == pytest.approx(12 + 4)  # distributed by key
-    assert merge.amounts["group merged"] == 5 * 3
-    a, b = (entry_bytes(spec, setting.widths) for spec in plan.body.inputs)
-    frames = 2 * 5 * 1_500
-    assert shuffle.shuffle_bytes == shuffle.amounts["byte shuffled"] == pytest.approx(12 * a + 4 * b + frames)
-    assert fold.state_bytes == pytest.approx(10 * (12 * a + 4 * b) + 10 * frames)
-
-
-def test_without_a_key_one_input_is_sent_to_every_bucket() -> None:
-    text = f"SELECT COUNT(*) AS n FROM a {WINDOW}, b {WINDOW} WHERE a.x < b.x"
-    plan, sent = plan_query(query_of(text)), []
-    for buckets in (1, 5):
-        setting = Setting.of(plan, Statistics((stream(10), stream(10))), shipped_weights(), buckets)
-        (shuffle,) = (s for s in stages_of(setting, plan) if s.kind == "shuffle")
-        sent.append(shuffle.shuffle_bytes - 2 * buckets * 1_500)
-    assert sent[1] / sent[0] == pytest.approx((1 + 5) / 2, rel=0.05)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (f"a {WINDOW}, b {WINDOW}", 1),
-        ("a [10 SECOND SLIDE 2 SECOND], b [10 SECOND SLIDE 5 SECOND]", 0.5 + 0.2),
-        ("a [ROWS 100 SLIDE 10], b [ROWS 100 SLIDE 50]", 8 / 10 + 6 / 50),
-        ("a [RANGE 10 SECOND SLIDE 1 ROWS], b [10 SECOND SLIDE 1 SECOND]", 8 + 1),
-        ("a [PARTITION BY g ROWS 3], b [UNBOUNDED]", 8),
-    ],
-)
-def test_how_often_answers_are_given(text: str, expected: float) -> None:
-    plan = plan_query(query_of(f"SELECT COUNT(*) AS n FROM {text} WHERE a.k = b.k"))
-    assert instants_per_second(plan.timing, Statistics(FOUND)) == pytest.approx(expected)
-
-
-def test_emit_says_how_often() -> None:
-    for clause, expected in (("EMIT EVERY 4 SECONDS", 0.25), ("EMIT ON TRIGGER", 1.0)):
-        plan = plan_query(query_of(f"SELECT COUNT(*) AS n FROM a [10 SECOND], b [UNBOUNDED] WHERE a.k = b.k {clause}"))
-        assert instants_per_second(plan.timing, Statistics(FOUND)) == expected
-
-
-def test_a_view_has_a_row_for_each_group_that_changes() -> None:
-    plan = plan_query(query_of(chain_of(3)), Plan(root="c"))
-    first, last = flows_of(plan.pipeline, Statistics((stream(FAST, 4), stream(FAST, 4, groups=4), stream(FAST, 4))))
-    view = last[plan.body.views[0]]
-    assert len(first) == len(last) == 2
-    assert view.entries_per_second == pytest.approx(16)  # 4 keys by 4 groups of b, all of which change
-    assert (view.merged, view.calls_per_second) == pytest.approx((16, 1))
-
-
-def test_a_row_more_in_a_cell_makes_no_entry_less() -> None:
-    """Also where a cell begins to have more than one row, and all have one key."""
-    pipeline = plan_query(query_of(common_key(2))).pipeline
-    rates = (0.5, 0.99, 1.0, 1.01, 1.5, 10.0)
-    entries = [flows_of(pipeline, Statistics((stream(rate), stream(1))))[0][0].entries_per_second for rate in rates]
-    assert entries == sorted(entries) == pytest.approx([0.5, 0.99, 1.0, 1.0, 1.0, 1.0], rel=1e-3)
-
-
-@pytest.mark.parametrize("values", [1.0, 7.0, 1e6, inf])
-def test_so_many_that_are_drawn_are_different(values: float) -> None:
-    found = [distinct(drawn, values) for drawn in (0.0, 0.5, 1.0, 10.0, 1e9)]
-    assert found == sorted(found) and found[0] == 0 and all(own <= values for own in found)
-    assert found[1] == pytest.approx(0.5, rel=0.3) and found[1] <= 0.5
-
-
-def test_result_windows_by_number_come_as_often_as_the_slowest_window_moves() -> None:
-    windows = "FROM a [10 SECOND SLIDE 1 SECOND], b [ROWS 100 SLIDE 50]"
-    plan = plan_query(query_of(f"SELECT COUNT(*) AS n {windows} WHERE a.k = b.k SYNC ON WINDOW ID"))
-    assert instants_per_second(plan.timing, Statistics((stream(1_000), stream(25)))) == 0.5
-    assert instants_per_second(plan.timing, Statistics((stream(1_000), stream(500)))) == 1
-
-
 def test_steps_share_what_all_conditions_let_through() -> None:
     """What enters in the time that an entry stays is what is live, once from each of three streams."""
     plan = plan_query(query_of(common_key(3) + " AND a.v < b.v AND b.v < c.v"), Plan("tc", ()))
     statistics = Statistics((stream(10, 100),) * 3, selectivity=0.01)
     fold = FoldAmounts(plan.answering, plan.choice, flows_of(plan.pipeline, statistics)[0], 1.0, 0.01)
     assert fold.counted()["combination"] / 3 * 10 == pytest.approx(fold.live_combinations)
+
+
+def test_every_operation_that_is_counted_has_a_price_and_every_price_is_of_an_operation_that_is() -> None:
+    counted: set[str] = set()
+    known = StreamStatistics(100, 4, 3)
+    plans = [
+        Plan(method, (), dict.fromkeys("ab", index)) for method in ("ic", "tc", "pc") for index in ("list", "hash")
+    ]
+    plans += [Plan("ic", ("a", "b"), dict.fromkeys("ab", index)) for index in ("btree", "ttree")]
+    found = [(CONDITION, plan) for plan in plans] + [
+        (text, None) for text in (*TEXTS, SETS.replace("COUNT(*)", "MAX(b.v)"))
+    ]
+    found += [(f"SELECT SUM(a.x + b.x) AS s {JOINED}", None)]
+    found += [(f"SELECT COUNT(*) AS n FROM a [ROWS 9 SLIDE 1], b {WINDOW} WHERE a.k = b.k", None)]
+    found += [("SELECT COUNT(*) AS n FROM a [10 SECOND], b [10 SECOND] WHERE a.k = b.k EMIT ON ARRIVAL", None)]
+    for text, forced in found:
+        plan = plan_query(query_of(text), forced)
+        setting = Setting.of(plan, Statistics((known,) * len(plan.frames)), shipped_weights())
+        for stage in stages_of(setting, plan):
+            counted |= {name for name, amount in stage.amounts.items() if amount}
+    assert counted == set(OPERATIONS)

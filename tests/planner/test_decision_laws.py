@@ -1,6 +1,5 @@
 """Laws of what plans cost: numbers for any query, the usual plan where nothing is known, and more for more."""
 
-from dataclasses import replace
 from math import isfinite
 
 import pytest
@@ -8,27 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joinfold.errors import QueryError
-from joinfold.planner.cost.engine import OPERATIONS, Amounts
 from joinfold.planner.cost.estimates import Estimate
-from joinfold.planner.cost.estimating import Setting, stages_of
-from joinfold.planner.cost.weights import Weights, shipped_weights
-from joinfold.planner.forcing import Plan
+from joinfold.planner.cost.weights import shipped_weights
 from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
-from joinfold.planner.stream_statistics import Statistics, StreamStatistics
 from tests import refusals
 from tests.planner.known import (
-    CONDITION,
-    JOINED,
     NAMES,
-    SETS,
     WINDOW,
     chain_of,
     common_key,
     decision_of,
     drawn_statistics,
-    estimated,
-    faster,
     plans_in_seconds,
     query_of,
     unknown,
@@ -115,69 +105,3 @@ def test_up_to_eight_streams(inputs: int) -> None:
     )
     for text in texts:
         check_usual(plan_query(query_of(text)))
-
-
-@given(usual=plans_in_seconds(), data=st.data(), times=st.sampled_from([1.01, 2.0, 100.0]))
-def test_more_rows_never_cost_less(usual: PlannedQuery, data: st.DataObject, times: float) -> None:
-    """Nor do they take less memory or travel less, whichever stream they are of and whatever the plan."""
-    few = drawn_statistics(data, usual)
-    many = faster(few, data.draw(st.integers(0, len(usual.frames) - 1)), times)
-    plan = plan_query(usual.query, None, few, shipped_weights())
-    for other in decision_of(plan).alternatives:
-        before, after = (estimated(other.plan, known) for known in (few, many))
-        assert after.cpu >= before.cpu * (1 - 1e-9), other.title
-        assert after.memory_bytes >= before.memory_bytes * (1 - 1e-9), other.title
-        assert after.shuffle_bytes >= before.shuffle_bytes * (1 - 1e-9), other.title
-
-
-TEXTS = (
-    SETS,
-    SETS.replace("COUNT(*)", "MAX(b.v)"),
-    CONDITION,
-    f"SELECT COUNT(*) AS n {JOINED} AND a.x < b.x",
-    f"SELECT a.v, b.v AS w {JOINED}",
-    f"SELECT a.g, COUNT(*) AS n FROM a {WINDOW} GROUP BY a.g",
-    chain_of(4),
-)
-
-
-@given(text=st.sampled_from(TEXTS), data=st.data(), times=st.sampled_from([2, 30, 1_000]))
-def test_larger_windows_of_the_same_cells_never_take_less_state_or_memory(
-    text: str, data: st.DataObject, times: int
-) -> None:
-    small, large = (plan_query(query_of(text.replace("10 SECOND", f"{10 * more} SECOND"))) for more in (1, times))
-    statistics = drawn_statistics(data, small)
-    chosen = plan_query(small.query, None, statistics, shipped_weights())
-    for other in decision_of(chosen).alternatives:
-        if other.plan.root == small.root:
-            before = estimated(replace(small, choices=other.plan.choices), statistics)
-            after = estimated(replace(large, choices=other.plan.choices), statistics)
-            assert after.state_bytes >= before.state_bytes * (1 - 1e-9), other.title
-            assert after.memory_bytes >= before.memory_bytes * (1 - 1e-9), other.title
-
-
-def test_costs_are_amounts_times_prices() -> None:
-    weights = Weights(dict.fromkeys(OPERATIONS, 0.5) | {"instant": 2.0})
-    assert weights.cost(Amounts({"instant": 3.0, "hash probe": 4.0})) == 8.0
-    assert weights.cost(Amounts()) == 0.0
-
-
-def test_every_operation_that_is_counted_has_a_price_and_every_price_is_of_an_operation_that_is() -> None:
-    counted: set[str] = set()
-    known = StreamStatistics(100, 4, 3)
-    plans = [
-        Plan(method, (), dict.fromkeys("ab", index)) for method in ("ic", "tc", "pc") for index in ("list", "hash")
-    ]
-    plans += [Plan("ic", ("a", "b"), dict.fromkeys("ab", index)) for index in ("btree", "ttree")]
-    found = [(CONDITION, plan) for plan in plans] + [
-        (text, None) for text in (*TEXTS, SETS.replace("COUNT(*)", "MAX(b.v)"))
-    ]
-    found += [(f"SELECT SUM(a.x + b.x) AS s {JOINED}", None)]
-    found += [(f"SELECT COUNT(*) AS n FROM a [ROWS 9 SLIDE 1], b {WINDOW} WHERE a.k = b.k", None)]
-    found += [("SELECT COUNT(*) AS n FROM a [10 SECOND], b [10 SECOND] WHERE a.k = b.k EMIT ON ARRIVAL", None)]
-    for text, forced in found:
-        plan = plan_query(query_of(text), forced)
-        setting = Setting.of(plan, Statistics((known,) * len(plan.frames)), shipped_weights())
-        for stage in stages_of(setting, plan):
-            counted |= {name for name, amount in stage.amounts.items() if amount}
-    assert counted == set(OPERATIONS)

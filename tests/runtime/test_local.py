@@ -1,27 +1,24 @@
 """A Spark that is there may be set in a way that joinfold cannot work with; it says so before anything runs."""
 
-import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 import joinfold as jf
 from joinfold.runtime import local
-
-pytestmark = pytest.mark.spark
 
 ANSI = "spark.sql.ansi.enabled"
 STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
 HDFS = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
 
 
-@pytest.fixture(autouse=True)
-def restored(spark: Any) -> Iterator[None]:
+@pytest.fixture
+def restored(spark: Any) -> Iterator[Any]:
+    """The session, whose settings are as before afterwards."""
     before = {name: spark.conf.get(name) for name in (ANSI, STATE_STORE)}
-    yield
+    yield spark
     for name, value in before.items():
         spark.conf.set(name, value)
 
@@ -34,10 +31,12 @@ def query_over(spark: Any, is_streaming: bool) -> jf.Query:
     return session.sql("SELECT COUNT(*) AS n FROM r [TUMBLE 1 SECOND]")
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize(("name", "value", "told"), [(ANSI, "false", "ANSI mode"), (STATE_STORE, HDFS, "RocksDB")])
 def test_a_stream_is_refused_with_the_setting_to_change(
-    spark: Any, tmp_path: Path, name: str, value: str, told: str
+    restored: Any, tmp_path: Path, name: str, value: str, told: str
 ) -> None:
+    spark = restored
     query = query_over(spark, is_streaming=True)
     spark.conf.set(name, value)
     with pytest.raises(jf.SetupError, match=told) as refused:
@@ -50,21 +49,14 @@ def test_a_stream_is_refused_with_the_setting_to_change(
     assert query.to_df().isStreaming
 
 
-def test_bounded_data_need_no_state_store(spark: Any) -> None:
+@pytest.mark.spark
+def test_bounded_data_need_no_state_store(restored: Any) -> None:
+    spark = restored
     spark.conf.set(STATE_STORE, HDFS)
     assert query_over(spark, is_streaming=False).collect()["n"].to_pylist() == [1, 0]
     spark.conf.set(ANSI, "false")
     with pytest.raises(jf.SetupError, match="ANSI mode"):
         query_over(spark, is_streaming=False).collect()
-
-
-def test_a_worker_does_not_search_what_it_has_loaded_for_garbage(spark: Any) -> None:
-    def hidden(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield pa.RecordBatch.from_pydict({"n": pa.array([gc.get_freeze_count()], pa.int64())})
-
-    query_over(spark, is_streaming=False).collect()
-    found = spark.range(0, 2, 1, 2).mapInArrow(hidden, "n BIGINT").toArrow()
-    assert max(found.column("n").to_pylist()) > 50_000
 
 
 @pytest.mark.parametrize("name", local.JAVA_VARIABLES)
@@ -75,3 +67,47 @@ def test_java_keeps_the_collector_that_the_environment_chooses(name: str, monkey
     assert local._java_options() == "-XX:+UseParallelGC"
     monkeypatch.setenv(name, "-Xmx2g -XX:+UseZGC")
     assert local._java_options() == ""
+
+
+def fake_java(folder: Path, version: str) -> Path:
+    """A home of Java that says which version it is."""
+    java = folder / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2024-01-01' >&2\n")
+    java.chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize("version", ["17.0.15", "17", "21-ea"])
+def test_a_java_that_is_new_enough_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, version)))
+    local.require_java()
+
+
+@pytest.mark.parametrize(
+    ("version", "told"), [("16.0.1", "is version 16"), ("1.8.0_302", "is version 1"), ("none", "is version 0")]
+)
+def test_an_old_java_is_refused_with_the_command_that_helps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, told: str
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, version)))
+    with pytest.raises(
+        jf.SetupError, match=f"Spark needs Java 17 or newer, and '{tmp_path}/bin/java' {told}"
+    ) as refused:
+        local.require_java()
+    assert refused.value.hint is not None and "apt-get install openjdk-17" in refused.value.hint
+
+
+def test_without_java_it_is_said_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(jf.SetupError, match="no 'java' was found"):
+        local.require_java()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+    with pytest.raises(jf.SetupError, match="no 'java' was found"):
+        local.require_java()
+
+
+@pytest.mark.spark
+def test_a_session_that_is_there_is_taken(spark: Any) -> None:
+    assert local.start_local_spark() is spark
