@@ -138,7 +138,7 @@ def test_plans_that_are_no_plans(text: str, message: str) -> None:
 
 
 def test_inputs_are_a_tuple_and_not_a_text() -> None:
-    with pytest.raises(UsageError, match="early is a tuple of inputs, not a text"):
+    with pytest.raises(UsageError, match="early must be a tuple of inputs, not a string"):
         Plan(early="ab")  # type: ignore[arg-type]
 
 

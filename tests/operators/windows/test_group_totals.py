@@ -108,9 +108,9 @@ def test_a_sum_has_drifted_where_it_is_small_against_what_went_through_it(left: 
     totals = AddedTotals(TIMED, False)
     add(totals, 0, 1)
     totals.totals.dds[0, 0] = left
-    totals.totals.wear[0] = [0.0, 1.0 if np.isfinite(left) else np.inf]
+    totals.totals.drift[0] = [0.0, 1.0 if np.isfinite(left) else np.inf]
     assert totals.has_drifted == drifted
-    totals.totals.wear[0] = [1.0, 1.0]  # beside rows that are as large it does not show
+    totals.totals.drift[0] = [1.0, 1.0]  # beside rows that are as large it does not show
     assert not totals.has_drifted
 
 
