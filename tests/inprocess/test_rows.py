@@ -26,9 +26,9 @@ def test_a_column_is_in_one_piece_and_in_the_type_of_its_source() -> None:
 
 
 @pytest.mark.parametrize(("source", "whose"), [(STREAM, "stream 's'"), (RELATION, "relation 'r'")])
-def test_a_column_that_is_missing_is_told_with_those_that_are_there(source: Source, whose: str) -> None:
+def test_a_missing_column_is_reported_with_the_columns_that_are_there(source: Source, whose: str) -> None:
     assert whose.startswith(kind_of(source))
-    with pytest.raises(UsageError, match=f"rows of {whose} come without its column 'k'") as refused:
+    with pytest.raises(UsageError, match=f"the rows of {whose} lack its column 'k'") as refused:
         column_of(source, pa.table({"t": ["x"], "u": [1]}), "k")
     assert refused.value.hint == "they have: t, u."
 
@@ -36,7 +36,7 @@ def test_a_column_that_is_missing_is_told_with_those_that_are_there(source: Sour
 @pytest.mark.parametrize("values", [pa.array([1.5]), pa.array(["x"]), pa.array([2**64 - 1], pa.uint64())])
 def test_values_that_do_not_fit_their_type_are_refused(values: pa.Array) -> None:
     with pytest.raises(
-        UsageError, match=f"column 'k' of stream 's' comes as {values.type}, which is not always BIGINT"
+        UsageError, match=f"column 'k' of stream 's' is {values.type}, and not all of its values convert to BIGINT"
     ):
         column_of(STREAM, pa.table({"k": values}), "k")
     assert column_of(STREAM, pa.table({"k": pa.array([1.0])}), "k").to_pylist() == [1]

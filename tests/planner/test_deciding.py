@@ -66,7 +66,7 @@ def test_a_forced_plan_is_kept_whatever_it_costs(forced: Plan) -> None:
     plan = planned(BAND, *FEW_GROUPS, selectivity=0.9, plan=forced)
     assert plan.choices == plan_query(query_of(BAND), forced).choices
     assert plan.following is None
-    assert decision_of(plan).reason.startswith("the plan asks for it; ")
+    assert decision_of(plan).reason.startswith("the plan is forced; ")
     assert decision_of(plan).alternatives[0].estimate.cpu < decision_of(plan).chosen.estimate.cpu
 
 
@@ -91,7 +91,7 @@ def test_where_nothing_is_known_the_usual_plan_is_taken_although_another_seems_c
     guessed = [replace(known, origin="assumed") for known in FEW_MATCHES]
     plan = planned(BAND, *guessed, selectivity=0.002)
     assert plan.choice == usual_choice(plan.answering)
-    assert decision_of(plan).reason.startswith("nothing is known of the streams")
+    assert decision_of(plan).reason.startswith("nothing is known about the streams")
     assert decision_of(plan).alternatives[0] is not decision_of(plan).chosen
     known = planned(BAND, guessed[0], FEW_MATCHES[1], selectivity=0.002)
     assert known.choice != plan.choice
