@@ -15,7 +15,6 @@ import pytest
 import joinfold as jf
 from joinfold import columnar
 from joinfold.algebra import AGGREGATES
-from joinfold.calibration import queries as calibrated
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.errors import EvaluationError, QueryError
 from joinfold.explain.windows import window_drawing
@@ -25,6 +24,7 @@ from joinfold.logical.expressions import Call, Literal
 from joinfold.logical.functions import FUNCTIONS
 from joinfold.logical.query import LogicalQuery, Source
 from joinfold.planner.cost.engine import OPERATIONS
+from joinfold.planner.cost.sizes import STRUCTURE_BYTES
 from joinfold.planner.cost.weights import shipped_weights
 from joinfold.planner.drafting.draft import draft
 from joinfold.planner.forcing import Plan
@@ -40,7 +40,9 @@ from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, 
 from tests.algebra.definitions import DIRECT
 from tests.columnar.oracle import edges
 from tests.dialect.generated import CALLS
+from tests.operators import matrix
 from tests.operators.runs import answer, feed
+from tests.operators.test_plans import STRUCTURES as PLAN_STRUCTURES
 from tests.planner.known import stream
 from tests.refusals import Asked, check_refusal, planned
 from tests.strategies import assert_same_answers, kinds_taken
@@ -141,6 +143,9 @@ def test_an_aggregate_has_a_function_of_the_builder(name: str) -> None:
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_a_structure_has_a_price(name: str) -> None:
     """A structure needs a price for probes and one for updates. It must also be planned, and calibrated."""
+    assert name in STRUCTURE_BYTES, f"structure '{name}' has no size (STRUCTURE_BYTES in planner/cost/sizes.py)"
+    tried = {text.partition("(")[0] for text in (*matrix.STRUCTURES, *PLAN_STRUCTURES)}
+    assert name in tried, f"structure '{name}' is not tried (tests/operators/matrix.py, test_plans.py)"
     priced = [operation for operation in OPERATIONS if operation.startswith(f"{name} ")]
     for words in (("update", "updated"), ("probe", "probed", "scanned")):
         operations = [operation for operation in priced if operation.endswith(words)]
@@ -150,7 +155,6 @@ def test_a_structure_has_a_price(name: str) -> None:
     for method in ("ic", "tc", "pc"):
         with missing(f"structure '{name}' has no price (planner/cost)"):
             assert plan_query(query, Plan(method, (), {"a": name, "b": name}), KNOWN).decision
-    assert name in calibrated.STRUCTURES, f"structure '{name}' is not calibrated (calibration/queries.py)"
 
 
 # --- functions ------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from joinfold.calibration.queries import band, plans, trials
 from joinfold.dialect import bind, parse, read_schema
+from joinfold.kernels.structures import STRUCTURES
 from joinfold.logical.query import LogicalQuery, Source
 from joinfold.planner.planning import plan_query
 from tests.calibration.tiny import TINY
@@ -19,7 +20,7 @@ def test_trials_have_names_of_their_own_and_are_run_under_many_plans() -> None:
     names = [name for name, _ in plans(TINY[1])]
     assert names[0] == "usual" and len(set(names)) == len(names)
     assert {name.split()[0] for name in names[1:]} == {"ic", "tc", "pc"}
-    assert {name.split()[1] for name in names[1:]} == {"hash", "btree", "ttree", "list"}
+    assert {name.split()[1] for name in names[1:]} == set(STRUCTURES)
 
 
 def test_every_trial_is_a_query_of_its_streams() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from joinfold.kernels.structures import STRUCTURES
 from joinfold.physical.choice import SUMS, FoldChoice
 from joinfold.physical.source import StreamRows
 from joinfold.planner import search
@@ -141,7 +142,7 @@ def with_cost(monkeypatch: pytest.MonkeyPatch, cost: Callable[[FoldChoice], floa
     return looked
 
 
-@pytest.mark.parametrize(("inputs", "most"), [(2, 60), (3, 140), (5, 70), (8, 160)])
+@pytest.mark.parametrize(("inputs", "most"), [(2, 15 * len(STRUCTURES)), (3, 35 * len(STRUCTURES)), (5, 70), (8, 160)])
 def test_few_plans_are_looked_at(inputs: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """For two and three inputs all methods and sets, each with every structure; for more, no more than a few of 2ⁿ."""
     text = common_key(inputs) + " AND a.v <> b.v"

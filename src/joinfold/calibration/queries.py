@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from joinfold.calibration.trial import Streams, Trial
 from joinfold.errors import QueryError
+from joinfold.kernels.structures import STRUCTURES
 from joinfold.planner.forcing import Plan
 from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
@@ -23,7 +24,6 @@ THREE = (
 )
 
 METHODS = ("ic", "tc", "pc")
-STRUCTURES = ("hash", "btree", "ttree", "list")
 
 
 def band(reach: int, group: str = "") -> str:
@@ -84,7 +84,8 @@ def plans(trial: Trial) -> Iterator[tuple[str, PlannedQuery]]:
         index = dict.fromkeys(names, structure)
         forced.append(Plan("ic", (), index))
         forced += [Plan(method, (), index) for method in METHODS[1:] if structure in ("hash", "btree")]
-    forced += [Plan("ic", names, dict.fromkeys(names, structure)) for structure in ("hash", "btree", "ttree")]
+    indexed = [structure for structure in STRUCTURES if structure != "list"]  # an early list would scan at every merge
+    forced += [Plan("ic", names, dict.fromkeys(names, structure)) for structure in indexed]
     query, usual = trial.query().logical, plan_query(trial.query().logical)
     yield "usual", usual
     for plan in forced:

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 
+import pytest
+
 from joinfold.kernels.structures.balancing import HEIGHT, LEFT, PARENT, RIGHT, SLACK
 from joinfold.kernels.structures.btree import BTree
 from joinfold.kernels.structures.hashed import BUCKET_NEWER, BUCKET_OLDER, Hashed
+from joinfold.kernels.structures.listed import Listed
 from joinfold.kernels.structures.members import ABSENT, LEVELS, NEWER, NEWEST, NONE, OLDER, OLDEST, ROOT, Members
 from joinfold.kernels.structures.nodes import COUNT, HEAD, LINK, NIL, WIDTH, NodePool
 from joinfold.kernels.structures.ttree import TTree
@@ -27,6 +30,10 @@ def check(structure: Members, members: dict[int, tuple[int, int]]) -> None:
             check_ttree(structure, records)
         case Hashed():
             check_buckets(structure, members)
+        case Listed():
+            pass  # the chain of arrivals is all it has
+        case _:
+            pytest.fail(f"nothing checks the shape of {type(structure).__name__} (tests/kernels/structures/shapes.py)")
 
 
 def chain(structure: Members, first: int, last: int) -> list[int]:

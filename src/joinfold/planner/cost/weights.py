@@ -26,7 +26,9 @@ class Weights:
     origin: str = "shipped"
 
     def __post_init__(self) -> None:
-        assert set(self.seconds) == set(OPERATIONS) and min(self.seconds.values()) >= 0
+        missing, unknown = set(OPERATIONS) - set(self.seconds), set(self.seconds) - set(OPERATIONS)
+        assert not missing and not unknown, f"prices are missing: {missing}; of no operation: {unknown}"
+        assert min(self.seconds.values()) >= 0, "prices are not negative"
 
     def cost(self, amounts: Amounts) -> float:
         """The seconds of CPU that these amounts take."""
