@@ -2,21 +2,25 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from joinfold.inprocess import InProcess
 from joinfold.operators.stages.arrivals import ArrivalFold
 from joinfold.physical.stored import ArrivalsOf, EntriesOf
-from tests.operators.runs import Data, Row, answer, answers_when_made_anew, feed, plan_of
+from joinfold.planner.planned_query import PlannedQuery
+from tests.operators.runs import Data, Row, answer, feed, plan_of
+from tests.operators.state.kept import Query
 
 SIZE_US, LAST = 4, 3
 TEXT = (
     "SELECT COUNT(*) AS n, SUM(a.v) AS s, MAX(b.v) AS x "
-    f"FROM a [{SIZE_US} MICROSECOND], b [ROWS {LAST}] WHERE a.k = b.k EMIT ON ARRIVAL"
+    f"FROM a [{SIZE_US} MICROSECOND], b {{}} WHERE a.k = b.k EMIT ON ARRIVAL"
 )
 SCHEMA = "k INT, v INT"
-PLAN = plan_of(TEXT, SCHEMA)
+PLAN = plan_of(TEXT.format(f"[ROWS {LAST}]"), SCHEMA)
+IN_TIME = plan_of(TEXT.format(f"[{LAST} MICROSECOND]"), SCHEMA)
 EACH_US = 3
 rows = st.lists(
     st.fixed_dictionaries(
@@ -24,10 +28,10 @@ rows = st.lists(
     ),
     max_size=4,
 )
-micro_batches = st.lists(st.fixed_dictionaries({"a": rows, "b": rows}), min_size=1, max_size=4)
+micro_batches = st.lists(st.fixed_dictionaries({"a": rows, "b": rows}), min_size=1, max_size=6)
 
 
-def defined(batches: list[Data]) -> list[tuple[Any, ...]]:
+def defined(batches: list[Data], is_counted: bool) -> list[tuple[Any, ...]]:
     """Time and number among the rows of one time of every row, and what it finds: it is in its own window."""
     every = [(row["ts"], name, row) for batch in batches for name in "ab" for row in batch[name]]
     every.sort(key=lambda item: (item[0], item[1], item[2]["k"] is not None, item[2]["k"] or 0, item[2]["v"]))
@@ -35,7 +39,8 @@ def defined(batches: list[Data]) -> list[tuple[Any, ...]]:
     for number, (ts, _, _) in enumerate(every):
         seen = every[: number + 1]
         lefts = [row for at, name, row in seen if name == "a" and at >= ts - SIZE_US]
-        rights = [row for _, name, row in seen if name == "b"][-LAST:]
+        rights = [row for at, name, row in seen if name == "b" and (is_counted or at >= ts - LAST)]
+        rights = rights[-LAST:] if is_counted else rights
         pairs = [(left, right) for left in lefts for right in rights if left["k"] == right["k"] is not None]
         among = found[-1][1] + 1 if found and found[-1][0] == ts else 1
         total = sum(left["v"] for left, _ in pairs) if pairs else None
@@ -43,23 +48,28 @@ def defined(batches: list[Data]) -> list[tuple[Any, ...]]:
     return found
 
 
+@pytest.mark.parametrize("plan", [PLAN, IN_TIME], ids=["rows", "time"])
 @given(batches=micro_batches, buckets=st.integers(1, 3))
-def test_every_row_is_answered_in_its_turn(batches: list[Data], buckets: int) -> None:
+def test_every_row_is_answered_in_its_turn(plan: PlannedQuery, batches: list[Data], buckets: int) -> None:
     """Rows of one time are in order of their streams, then of their values; rows without a key are answered too."""
     batches = [
         {name: [row | {"ts": row["ts"] + EACH_US * number} for row in own] for name, own in batch.items()}
         for number, batch in enumerate(batches)
     ]
-    machine, found = InProcess(PLAN, buckets), list[Any]()
+    machine, found = InProcess(plan, buckets), list[Any]()
     for batch in batches:
         feed(machine, batch)
         found += answer(machine)
     assert set(machine.late.values()) == {0}
     streamed = len(found)
     found += answer(machine, to_the_end=True)
-    expected = defined(batches)
+    expected = defined(batches, plan is PLAN)
     assert found == expected
-    assert sorted(answers_when_made_anew(PLAN, batches)) == expected[:streamed]  # from what is stored
+    kept = Query(plan)
+    for batch in batches:
+        kept.run(batch)
+        kept.go_on_as(plan)  # from what is stored, without what is done
+    assert sorted(kept.answers) == expected[:streamed]
 
 
 def row(ts: int, k: int = 0) -> Row:

@@ -17,7 +17,12 @@ from joinfold.types import DataType
 
 ROWS = MomentSum(((ColumnRef(True, 0), 0),))
 LIMBS = MomentSum(((ColumnRef(True, 1), 0), (ColumnRef(True, 2), 32), (ColumnRef(False, 0), 64)))
-limbs = st.tuples(st.integers(0, 3), st.integers(-(2**40), 2**40), st.integers(-(2**40), 2**40), st.integers(-3, 3))
+limbs = st.tuples(
+    st.integers(0, 3),
+    st.integers(-(2**40), 2**40),
+    st.integers(-(2**31), 2**31),
+    st.sampled_from([0, 0, 0, 1, -1]),
+)
 Group = tuple[int, int, int, int]  # rows, and three limbs, of which the last is a double-double
 
 

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from joinfold.kernels.structures.operations import INSERT, REMOVE
@@ -35,6 +35,7 @@ WHERE: dict[str, tuple[str, Callable[..., bool]]] = {
 PLANS = {
     name: joined("COUNT(*) AS n", where, "", Plan(order=tuple("bca")), "abc") for name, (where, _) in WHERE.items()
 }
+DENSE: list[Row] = [{"ts": 0, "k": 0, "g": "x", "v": v, "w": w, "d": 0.0} for v in range(-2, 3) for w in (0, 2)]
 INDEXES = [Index("list"), Index("btree", (("order", 4),))]
 
 
@@ -90,8 +91,10 @@ class Probed:
 
 
 @pytest.mark.parametrize("name", WHERE)
-@given(held=st.tuples(rows, rows, rows), index=st.sampled_from(INDEXES), first=st.integers(0, 2))
-def test_every_combination_is_found_once(name: str, held: tuple[list[Row], ...], index: Index, first: int) -> None:
+@pytest.mark.parametrize("first", range(3))
+@given(held=st.tuples(rows, rows, rows), index=st.sampled_from(INDEXES))
+@example(held=(DENSE, DENSE, DENSE), index=INDEXES[1])
+def test_every_combination_is_found_once(name: str, first: int, held: tuple[list[Row], ...], index: Index) -> None:
     probed, matches = Probed(name, held, index), WHERE[name][1]
     numbered = [list(enumerate(own)) for own in held]
     expected = [tuple(number for number, _ in own) for own in product(*numbered) if matches(*(row for _, row in own))]
