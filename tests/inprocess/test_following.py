@@ -185,7 +185,7 @@ def _noted(bucket: Fold, choice: object) -> list[dict[str, object]]:
     """The groups as they stand, under a choice."""
     bucket.go_on_with(choice)  # type: ignore[arg-type]
     assert bucket.choice is choice and bucket.position.applied is not None
-    bucket.note(bucket.position.applied, bucket.position.applied)
+    bucket.emit(bucket.position.applied, bucket.position.applied)
     noted = bucket.live.noted()
     assert noted is not None
     return sorted(noted.to_pylist(), key=str)

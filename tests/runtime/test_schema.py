@@ -59,7 +59,7 @@ def test_rows_are_a_frame_whatever_they_are_given_as(spark: Any) -> None:
     assert spark_schema(frame) == SOURCE.schema and to_frame(spark, frame, SOURCE) is frame
     batch = to_frame(spark, table.to_batches()[0], SOURCE)
     assert list(map(tuple, batch.collect())) == list(map(tuple, frame.collect())) == [(1, "x"), (2, None)]
-    with pytest.raises(UsageError, match="'s' is registered by its schema alone"):
+    with pytest.raises(UsageError, match="'s' was registered as a schema without rows"):
         to_frame(spark, SOURCE.schema, SOURCE)
 
 

@@ -121,7 +121,7 @@ def test_state_without_a_column_is_refused_and_says_which(name: str) -> None:
                 own.store.held[key] = (encode(batch.drop_columns([column])),)
                 with pytest.raises(EvaluationError) as refused:
                     own.make_anew()
-                assert f"{stored_name(run.stored)}: {column}" in str(refused.value)
+                assert f"'{stored_name(run.stored)}' lacks {column}" in str(refused.value)
                 tried += 1
             own.store.held[key] = whole[key]
         own.make_anew()
@@ -135,7 +135,7 @@ def test_state_of_an_input_that_the_plan_does_not_have_is_refused() -> None:
     state = own.state
     state.chunks.runs[0].stored = EntriesOf("a × b")
     state.save(own.bucket)
-    with pytest.raises(EvaluationError, match="entries of a × b: all of it"):
+    with pytest.raises(EvaluationError, match="no input reads its 'entries of a × b'"):
         own.make_anew()
 
 
@@ -173,7 +173,7 @@ def test_another_number_of_buckets_is_refused() -> None:
     query = ran(plan_named("sliding"), some(4))
     own = next(query.buckets)
     own.buckets += 1
-    with pytest.raises(EvaluationError, match="in 'buckets' it has 2, and the query 3"):
+    with pytest.raises(EvaluationError, match="in 'buckets' the checkpoint has 2 and the query has 3"):
         own.make_anew()
 
 
