@@ -186,6 +186,6 @@ def _noted(bucket: Fold, choice: object) -> list[dict[str, object]]:
     bucket.go_on_with(choice)  # type: ignore[arg-type]
     assert bucket.choice is choice and bucket.position.applied is not None
     bucket.emit(bucket.position.applied, bucket.position.applied)
-    noted = bucket.live.noted()
+    noted = bucket.live.emitted()
     assert noted is not None
     return sorted(noted.to_pylist(), key=str)
