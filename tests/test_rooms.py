@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import SLOW
+
 ROOT = Path(__file__).parent.parent
 ENGINE, BENCH = ROOT / "src" / "joinfold", ROOT / "bench" / "joinfold_bench"
 TESTED = "calibration explain inprocess kernels operators physical planner runtime statistics".split()
@@ -55,3 +57,8 @@ def test_a_module_of_types_is_used_by_a_test(module: str, test: str) -> None:
     own = ENGINE / module
     assert own.exists() and not (ROOT / "tests" / module).with_name(f"test_{own.name}").exists()
     assert module.removesuffix(".py").replace("/", ".") in (ROOT / "tests" / test).read_text(encoding="utf-8")
+
+
+def test_every_slow_test_file_exists() -> None:
+    files = [path.as_posix() for path in (ROOT / "tests").rglob("test_*.py")]
+    assert [name for name in SLOW if not any(path.endswith(name) for path in files)] == []
