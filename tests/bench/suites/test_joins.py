@@ -1,7 +1,6 @@
 """`joinfold bench joins` without Spark: one key in one fold, the files of the auctions, and the command."""
 
 import json
-import sys
 from dataclasses import replace
 from operator import truediv
 from pathlib import Path
@@ -12,7 +11,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 import pytest
 
-from joinfold import cli
 from joinfold.workloads import batches
 from joinfold.workloads.arrival import SECOND_US, START_US
 from joinfold_bench.data import J0, J1, AuctionData
@@ -21,6 +19,7 @@ from joinfold_bench.engines.auctions import READ, recompute
 from joinfold_bench.plans.courses import Course, common_key, run_course
 from joinfold_bench.suites import joins
 from joinfold_bench.suites.joins import JoinResults, JoinSettings, compare_common_key, is_right
+from tests.bench.suites.command import run_bench
 
 TINY = JoinSettings(rows=200, slides=4, keys=40, measured=2)
 HOUSE = AuctionData("J", events=1_000, events_per_second=1, events_per_file=300, files_per_batch=1)
@@ -134,21 +133,14 @@ def test_duckdb_answers_like_a_computation_by_hand(tmp_path: Path) -> None:
 # --- the command --------------------------------------------------------------------------------------------------
 
 
-def bench(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["joinfold", "bench", "joins", *arguments])
-    with pytest.raises(SystemExit) as exit_:
-        cli.main()
-    return int(exit_.value.code or 0)
-
-
 def test_the_command_writes_and_prints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     results, runs = JoinResults(), list[JoinSettings]()
     compare_common_key(TINY, results, silent)
     monkeypatch.setattr(joins, "run_joins", lambda settings, session, say: (runs.append(settings), results)[1])
-    assert bench(monkeypatch, "-o", str(tmp_path), "--repeats", "5", "--cap", "7") == 0
-    assert bench(monkeypatch, "-o", str(tmp_path), "--json") == 0
+    assert run_bench(monkeypatch, "joins", "-o", str(tmp_path), "--repeats", "5", "--cap", "7") == 0
+    assert run_bench(monkeypatch, "joins", "-o", str(tmp_path), "--json") == 0
     assert runs == [JoinSettings(5, 7.0), JoinSettings(3, 300.0)]
     out = capsys.readouterr().out
     assert "time per row: two streams ÷ three streams" in out
@@ -164,5 +156,5 @@ def test_answers_that_differ_are_a_failure(
     ]
     wrong = JoinResults(checks=checks, differences=["common key, two streams"])
     monkeypatch.setattr(joins, "run_joins", lambda settings, session, say: wrong)
-    assert bench(monkeypatch, "-o", str(tmp_path)) == 1
+    assert run_bench(monkeypatch, "joins", "-o", str(tmp_path)) == 1
     assert capsys.readouterr().err == "not equal: J0, joinfold and y; common key, two streams\n"

@@ -1,7 +1,6 @@
 """`joinfold bench methods` on very little data: plans, comparisons of answers, structures, and the report."""
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pyarrow.compute as pc
 import pytest
 from rich.console import Console
 
-from joinfold import cli
 from joinfold.kernels.structures import STRUCTURES
 from joinfold.kernels.structures.listed import Listed
 from joinfold.kernels.structures.operations import Matches, Operations
@@ -22,6 +20,7 @@ from joinfold_bench.plans.courses import Course, equality
 from joinfold_bench.plans.structures import measure_structures
 from joinfold_bench.suites import methods
 from joinfold_bench.suites.methods import METHODS, MethodResults, MethodSettings, run_methods, run_plan
+from tests.bench.suites.command import run_bench
 
 TINY = MethodSettings(
     memory_rows=400,
@@ -153,22 +152,15 @@ def test_the_report_can_be_read(results: MethodResults, lines: list[str], tmp_pa
 # --- the command --------------------------------------------------------------------------------------------------
 
 
-def bench(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["joinfold", "bench", "methods", *arguments])
-    with pytest.raises(SystemExit) as exit_:
-        cli.main()
-    return int(exit_.value.code or 0)
-
-
 def test_the_command_writes_and_prints(
     results: MethodResults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs: list[MethodSettings] = []
     monkeypatch.setattr(methods, "run_methods", lambda settings, say: (runs.append(settings), results)[1])
-    assert bench(monkeypatch, "-o", str(tmp_path), "--repeats", "5") == 0
+    assert run_bench(monkeypatch, "methods", "-o", str(tmp_path), "--repeats", "5") == 0
     assert runs == [MethodSettings(measured=5)]
     assert "Structures alone" in capsys.readouterr().out
-    assert bench(monkeypatch, "-o", str(tmp_path), "--json") == 0
+    assert run_bench(monkeypatch, "methods", "-o", str(tmp_path), "--json") == 0
     printed = capsys.readouterr().out
     assert json.loads(printed) == json.loads((tmp_path / "results-methods.json").read_text(encoding="utf-8"))
 
@@ -178,5 +170,5 @@ def test_answers_that_differ_are_a_failure(
 ) -> None:
     wrong = MethodResults(differences=["band, IC, btree and sums"])
     monkeypatch.setattr(methods, "run_methods", lambda settings, say: wrong)
-    assert bench(monkeypatch, "-o", str(tmp_path)) == 1
+    assert run_bench(monkeypatch, "methods", "-o", str(tmp_path)) == 1
     assert capsys.readouterr().err == "not equal: band, IC, btree and sums\n"

@@ -2,7 +2,6 @@
 
 import io
 import json
-import sys
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 
-from joinfold import cli
 from joinfold.calibration.queries import CONDITION, SETS, band
 from joinfold.calibration.trial import Streams, Trial
 from joinfold.inprocess import InProcess
@@ -24,6 +22,7 @@ from joinfold_bench.plans.on_spark import SparkResults, SparkRun
 from joinfold_bench.plans.shifting import ADAPTIVE, Phase, Shift, run_shift
 from joinfold_bench.suites import planner
 from joinfold_bench.suites.planner import PAPERS, PLANNER, PlannerResults, run_planner
+from tests.bench.suites.command import run_bench
 
 TINY = (
     Trial("keys", SETS, Streams((40, 40), keys=5, groups=2, size=2), measured=2),
@@ -193,20 +192,13 @@ def test_the_files_of_the_shifting_stream_follow_its_phases(tmp_path: Path) -> N
 # --- the command --------------------------------------------------------------------------------------------------
 
 
-def bench(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["joinfold", "bench", "planner", *arguments])
-    with pytest.raises(SystemExit) as exit_:
-        cli.main()
-    return int(exit_.value.code or 0)
-
-
 def test_the_command_writes_and_prints(
     results: PlannerResults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sessions: list[Any] = []
     monkeypatch.setattr(planner, "run_planner", lambda say, on_spark: (sessions.append(on_spark), results)[1])
-    assert bench(monkeypatch, "-o", str(tmp_path)) == 0
-    assert bench(monkeypatch, "-o", str(tmp_path), "--json", "--full") == 0
+    assert run_bench(monkeypatch, "planner", "-o", str(tmp_path)) == 0
+    assert run_bench(monkeypatch, "planner", "-o", str(tmp_path), "--json", "--full") == 0
     assert sessions[0] is None and isinstance(sessions[1], Session)
     out = capsys.readouterr().out
     assert "Accuracy of the estimates" in out
@@ -219,7 +211,7 @@ def test_answers_that_differ_are_a_failure(
 ) -> None:
     wrong = PlannerResults(results.runs, results.verdicts, SparkResults(differences=["a band, tc and as planned"]))
     monkeypatch.setattr(planner, "run_planner", lambda say, on_spark: wrong)
-    assert bench(monkeypatch, "-o", str(tmp_path)) == 1
+    assert run_bench(monkeypatch, "planner", "-o", str(tmp_path)) == 1
     assert capsys.readouterr().err == "not equal: a band, tc and as planned\n"
 
 

@@ -1,7 +1,6 @@
 """`joinfold bench windows` without Spark: what sharing saves, the answers of DuckDB, and the command."""
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 import pytest
 
-from joinfold import cli
 from joinfold.workloads.arrival import SECOND_US, START_US
 from joinfold_bench.data import Dataset
 from joinfold_bench.engines.answers import Check
@@ -19,6 +17,7 @@ from joinfold_bench.environment import Say
 from joinfold_bench.plans.sharing import ShareCase, ShareRun
 from joinfold_bench.suites import windows
 from joinfold_bench.suites.windows import WindowResults, WindowSettings, compare_sharing
+from tests.bench.suites.command import run_bench
 
 TINY = WindowSettings(2, compared=ShareCase(50, 2), timed=(ShareCase(50, 2), ShareCase(100, 3)))
 
@@ -121,21 +120,14 @@ def test_some_instants() -> None:
 # --- the command --------------------------------------------------------------------------------------------------
 
 
-def bench(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["joinfold", "bench", "windows", *arguments])
-    with pytest.raises(SystemExit) as exit_:
-        cli.main()
-    return int(exit_.value.code or 0)
-
-
 def test_the_command_writes_and_prints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     results, runs = WindowResults(), list[WindowSettings]()
     compare_sharing(TINY, results, silent)
     monkeypatch.setattr(windows, "run_windows", lambda settings, session, say: (runs.append(settings), results)[1])
-    assert bench(monkeypatch, "-o", str(tmp_path), "--repeats", "5") == 0
-    assert bench(monkeypatch, "-o", str(tmp_path), "--json") == 0
+    assert run_bench(monkeypatch, "windows", "-o", str(tmp_path), "--repeats", "5") == 0
+    assert run_bench(monkeypatch, "windows", "-o", str(tmp_path), "--json") == 0
     assert runs == [WindowSettings(5), WindowSettings(3)]
     out = capsys.readouterr().out
     assert "pairs of rows compared" in out
@@ -148,5 +140,5 @@ def test_answers_that_differ_are_a_failure(
 ) -> None:
     wrong = WindowResults(checks=[Check("joinfold", "y", "R1", 1, 1, 1, "different")], differences=["50 rows"])
     monkeypatch.setattr(windows, "run_windows", lambda settings, session, say: wrong)
-    assert bench(monkeypatch, "-o", str(tmp_path)) == 1
+    assert run_bench(monkeypatch, "windows", "-o", str(tmp_path)) == 1
     assert capsys.readouterr().err == "not equal: R1, joinfold and y; 50 rows\n"
