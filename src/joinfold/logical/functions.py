@@ -46,7 +46,6 @@ class Function:
     signature: Callable[[Types], Signature | None]
     usage: str
     spark: str | None = None
-    duck: str | None = None
     precedence: int | None = None
 
     @property
@@ -212,8 +211,8 @@ FUNCTIONS: dict[str, Function] = {
     "right": Function(_fixed((STRING, INT), STRING), "RIGHT(text, length)"),
     "instr": Function(_fixed((STRING, STRING), INT), "INSTR(text, search)"),
     "contains": Function(_fixed((STRING, STRING), BOOLEAN), "CONTAINS(text, search)"),
-    "startswith": Function(_fixed((STRING, STRING), BOOLEAN), "STARTSWITH(text, prefix)", duck="starts_with"),
-    "endswith": Function(_fixed((STRING, STRING), BOOLEAN), "ENDSWITH(text, suffix)", duck="ends_with"),
+    "startswith": Function(_fixed((STRING, STRING), BOOLEAN), "STARTSWITH(text, prefix)"),
+    "endswith": Function(_fixed((STRING, STRING), BOOLEAN), "ENDSWITH(text, suffix)"),
     "year": Function(_date_part(*_DAYS), "YEAR(time)"),
     "month": Function(_date_part(*_DAYS), "MONTH(time)"),
     "day": Function(_date_part(*_DAYS), "DAY(time)"),
