@@ -7,6 +7,7 @@ SYNC rules. What follows from them is a property or method: the columns read, th
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from joinfold.algebra import AGGREGATES
 from joinfold.logical.expressions import (
     Aggregate,
     AggregateValue,
@@ -20,7 +21,8 @@ from joinfold.logical.expressions import (
     walk,
 )
 from joinfold.logical.graph import JoinGraph
-from joinfold.types import BIGINT, STRING, TIMESTAMP, DataType, Field, Schema
+from joinfold.logical.shedding import Estimating, Shed
+from joinfold.types import BIGINT, DOUBLE, STRING, TIMESTAMP, DataType, Field, Schema
 from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
 
 
@@ -122,6 +124,7 @@ class LogicalQuery:
     emit: Emit | None
     changes: bool
     sync: Sync
+    shed: Shed | None = None
     options: tuple[tuple[str, Value], ...] = ()
 
     def __post_init__(self) -> None:
@@ -186,10 +189,34 @@ class LogicalQuery:
 
     @property
     def schema(self) -> Schema:
-        """The columns of the answer: the leading columns, ``change`` under CHANGES, then the SELECT list."""
+        """The columns of the answer: the leading columns, ``change`` under CHANGES, then the SELECT list.
+
+        Under SHED, an estimate is followed by its bounds, and ``kept`` is the last column.
+        """
         changes = (Field("change", STRING),) if self.changes else ()
-        selected = (Field(output.name, output.expression.type) for output in self.outputs)
-        return Schema((*self.leading, *changes, *selected))
+        selected: list[Field] = []
+        for number, output in enumerate(self.outputs):
+            names = [output.name, *(bound_names(output.name) if number in self.estimated else ())]
+            selected += [Field(name, output.expression.type) for name in names]
+        kept = (Field("kept", DOUBLE),) if self.is_estimate else ()
+        return Schema((*self.leading, *changes, *selected, *kept))
+
+    @property
+    def is_estimate(self) -> bool:
+        """Whether the answers are estimates, by SHED."""
+        return self.shed is not None and isinstance(self.shed.how, Estimating)
+
+    @cached_property
+    def estimated(self) -> frozenset[int]:
+        """The numbers of the outputs that have bounds: numbers made of aggregates, and extremes of any type."""
+        if not self.is_estimate:
+            return frozenset()
+        return frozenset(number for number, output in enumerate(self.outputs) if self._has_bounds(output.expression))
+
+    def _has_bounds(self, expression: Expression) -> bool:
+        if isinstance(expression, AggregateValue) and AGGREGATES[self.aggregates[expression.index].function].extremum:
+            return True
+        return expression.type.is_numeric and any(isinstance(node, AggregateValue) for node in walk(expression))
 
     @property
     def leading(self) -> tuple[Field, ...]:
@@ -212,6 +239,11 @@ class LogicalQuery:
 
     def _nodes(self) -> list[Expression]:
         return [node for root in self._roots() for node in walk(root)]
+
+
+def bound_names(name: str) -> tuple[str, str]:
+    """The names of the columns with the lower and the upper bound of an estimate."""
+    return f"{name}_low", f"{name}_high"
 
 
 def moves(window: Window | None) -> bool:

@@ -30,6 +30,9 @@ BATCH, ROW = "batch", "row"  # in rows that are looked up again: the number of t
 TURN = "turn"  # in last rows: the number of a row in the order of its bucket; all matches of a row have the same
 NUMBER, COPIES, EQUAL, MOVED = "number", "copies", "equal", "moved"  # in row boundaries
 ANSWER = "answer"  # the alias under which SELECT and HAVING read the output of MERGE
+DRAW = "draw"  # in entries, under SHED: the hash that decides whether a row is kept
+CLOCK = "clock"  # in a frame, under SHED: the time of the micro-batch
+KEPT = "kept"  # in answers, under SHED: the probability with which a combination was kept
 WAS, NOW = "was", "now"  # under CHANGES: whether a group existed before, and whether it exists now
 
 COUNT = "count"  # in entries and totals: how many rows, or combinations
@@ -100,6 +103,22 @@ def group_column(number: int) -> str:
 def aggregate_column(number: int, before: bool = False) -> str:
     """The name of an aggregate in answers; ``before``: of its value at the instant before."""
     return f"old_aggregate_{number}" if before else f"aggregate_{number}"
+
+
+def bound_columns(number: int, before: bool = False) -> tuple[str, str]:
+    """The names of the bounds of an output in answers; ``before``: of their values at the instant before."""
+    which = "old_" if before else ""
+    return f"{which}low_{number}", f"{which}high_{number}"
+
+
+def kept_column(before: bool = False) -> str:
+    """The name of the column with the probability of being kept; ``before``: of its value at the instant before."""
+    return f"old_{KEPT}" if before else KEPT
+
+
+def replicate_column(ordinal: int) -> str:
+    """The name of the column in totals with the replicate of an input's rows."""
+    return f"replicate {ordinal}"
 
 
 def pair_column(ordinal: int) -> str:

@@ -172,7 +172,8 @@ class InputSpec(Sums):
 
     ``classes`` has the number of the key class of each key. Inputs join if their keys of the same class are equal.
     ``order`` has the columns that order rows of the same time, if rows are counted. An input is ``open_ended`` if later
-    rows decide when its entries leave.
+    rows decide when its entries leave. ``drawn_by`` has the columns whose hash decides which rows SHED keeps; without
+    them, all rows are kept.
     """
 
     name: str
@@ -182,6 +183,7 @@ class InputSpec(Sums):
     carried: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
     open_ended: bool = False
+    drawn_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         Sums.__post_init__(self)

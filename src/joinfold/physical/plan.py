@@ -7,6 +7,7 @@ from joinfold.logical.query import Input, LogicalQuery
 from joinfold.physical.choice import FoldChoice
 from joinfold.physical.column_names import ANSWER, Role, aggregate_column, group_column
 from joinfold.physical.payload import InputSpec
+from joinfold.physical.shedding import Shedding
 from joinfold.physical.source import StreamRows, ViewOf
 from joinfold.physical.stage import (
     Body,
@@ -80,12 +81,14 @@ class Pipeline:
     """The stages after PACK, and when they answer: everything that a worker needs.
 
     ``where`` has the meanings of all conditions of WHERE, sorted. State that was made with other conditions is refused.
+    ``shedding`` is None without SHED.
     """
 
     stages: tuple[StatefulStage, ...]
     last: LastStage
     timing: Timing
     where: tuple[str, ...] = ()
+    shedding: Shedding | None = None
 
     def in_zone(self, zone: str) -> "Pipeline":
         """The pipeline with timestamps read in this time zone."""

@@ -19,6 +19,7 @@ from joinfold.physical.payload import (
     InputSpec,
     Sums,
 )
+from joinfold.physical.shedding import Estimates
 from joinfold.physical.source import ConstantRow, InputSource, StreamRows, ViewOf
 
 
@@ -177,7 +178,7 @@ class Merge:
 
     ``groups`` has the columns of totals for the GROUP BY expressions, in their order. ``placed`` has the leading output
     columns under SYNC ON WINDOW ID and EMIT ON ARRIVAL. It is empty otherwise: then the instant leads. If every group
-    is in one bucket, ``crosses_buckets`` is False and nothing is shuffled.
+    is in one bucket, ``crosses_buckets`` is False and nothing is shuffled. ``estimates`` is None without SHED.
     """
 
     totals: Totals
@@ -186,6 +187,7 @@ class Merge:
     changes: bool = False
     placed: tuple[str, ...] = ()
     crosses_buckets: bool = True
+    estimates: Estimates | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,87 @@
+"""Shedding as a part of the plan: what is sampled or rationed, within which budgets, and how estimates are made.
+
+Every row of a sampled input has a *draw*, a hash that is uniform between 0 and `DRAWS`. A row stays as long as its draw
+is below the sampling rate of its cell. Rates are whole numbers out of `WHOLE`. So the arithmetic is exact, and all
+buckets compute alike.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from joinfold.logical.expressions import Expression
+from joinfold.logical.shedding import AllTo, Budget, Favour
+from joinfold.types import DataType
+
+WHOLE = 2**16
+"""The sampling rate at which nothing is shed."""
+
+DRAWS = 2**62
+"""Draws are at least 0 and below this."""
+
+REPLICATES = {"key": 32, "row": 8}
+"""Into how many random groups a sample is divided to estimate its error."""
+
+BoundRule = Literal["count", "total", "ratio", "lower bound", "upper bound", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class KeySampling:
+    """Keys are sampled: all rows of a key stay or go. A few heavy keys stay for certain."""
+
+    budgets: tuple[Budget, ...]
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class RowSampling:
+    """Rows are sampled, those of each input by themselves. A row that stays counts for those that went."""
+
+    budgets: tuple[Budget, ...]
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class PairRationing:
+    """A plain join probes with fewer rows, or holds fewer; ``favour`` divides the budgets among the streams."""
+
+    budgets: tuple[Budget, ...]
+    seed: int
+    favour: Favour | AllTo
+    least_rows: int
+    least_rows_per_second: int
+
+
+Shedding = KeySampling | RowSampling | PairRationing
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedOutput:
+    """A column of the SELECT list that has bounds: its number, and its expression over the columns of MERGE's output.
+
+    ``rule`` says how the bounds are found: 'count' for a sum of terms that are not negative, 'total' for other sums,
+    both with the number of the ``aggregate``; 'ratio' for every other number; 'lower bound' for a maximum, which is at
+    least that of the sample, 'upper bound' for a minimum; 'unknown' where a sample bounds nothing.
+    """
+
+    number: int
+    expression: Expression
+    type: DataType
+    rule: BoundRule
+    aggregate: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """How MERGE makes estimates and bounds from the totals of a sample.
+
+    ``replicates`` has the columns of totals that hold the number of the replicate: one if keys are sampled, one for
+    each sampled input if rows are. The number is −1 for what is not sampled. If ``scales`` is false, totals count for
+    what was shed already. ``complete``: a group that is shown is complete, since it is in one key. ``confidence`` is
+    between 0 and 1.
+    """
+
+    replicates: tuple[str, ...]
+    outputs: tuple[EstimatedOutput, ...]
+    confidence: float
+    scales: bool
+    complete: bool
