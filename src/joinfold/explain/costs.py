@@ -48,7 +48,7 @@ def statistics_table(plan: PlannedQuery, decision: Decision) -> Table:
                 number_text(known.rate),
                 share_text(known.passes),
                 number_text(known.keys) if spec.keys else NOTHING,
-                number_text(known.groups) if spec.groups else NOTHING,
+                number_text(known.groups) if spec.stored_groups else NOTHING,
                 number_text(known.skew) if spec.keys else NOTHING,
             )
         )

@@ -173,7 +173,7 @@ def _view_name(plan: PhysicalPlan, number: int) -> str:
 def _view_tree(plan: PhysicalPlan, body: Body) -> Tree:
     """What a view is grouped by, and what each of its rows contains."""
     columns = {name: expression for frame in plan.frames for name, expression in frame.expressions.items()}
-    groups = dict.fromkeys(expression_text(columns[name]) for name in body.groups)
+    groups = dict.fromkeys(expression_text(columns[name]) for name in body.groups if name not in body.replicates)
     sums = [_counted(len(body.integer_products), "integer product")]
     sums += [_counted(len(body.real_products), "double-double product")] if body.real_products else []
     sums += [_counted(len(body.extremes), "extreme")] if body.extremes else []
@@ -279,7 +279,7 @@ def _entry_text(plan: PhysicalPlan, stream: int) -> str:
         kept.append(_counted(len(spec.reals), "double-double sum"))
     if spec.extremes:
         kept.append(_counted(len(spec.extremes), "extreme"))
-    by = ["cell", *(["key"] if spec.keys else []), *(["group"] if spec.groups else [])]
+    by = ["cell", *(["key"] if spec.keys else []), *(["group"] if spec.stored_groups else [])]
     by += ["carried values"] if spec.carried else []
     each = " and ".join([", ".join(by[:-1]), by[-1]]) if len(by) > 1 else by[0]
     return f"an entry per {'row' if isinstance(plan.answering, FoldAtArrivals) else each}, with {', '.join(kept)}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from joinfold.logical.expressions import Expression
-from joinfold.logical.shedding import AllTo, Budget, Favour
+from joinfold.logical.shedding import AllTo, Budget, Favour, KeepUp, Process
 from joinfold.types import DataType
 
 WHOLE = 2**16
@@ -26,10 +26,14 @@ BoundRule = Literal["count", "total", "ratio", "lower bound", "upper bound", "un
 
 @dataclass(frozen=True, slots=True)
 class KeySampling:
-    """Keys are sampled: all rows of a key stay or go. A few heavy keys stay for certain."""
+    """Keys are sampled: all rows of a key stay or go. A few heavy keys stay for certain.
+
+    ``streams`` are those that have the key; the rows of others all stay.
+    """
 
     budgets: tuple[Budget, ...]
     seed: int
+    streams: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,11 @@ class PairRationing:
 
 
 Shedding = KeySampling | RowSampling | PairRationing
+
+
+def reads_clock(shedding: Shedding | None) -> bool:
+    """Whether a budget is in wall-clock time, so that PACK has to know the time of the micro-batch."""
+    return shedding is not None and any(isinstance(budget, KeepUp | Process) for budget in shedding.budgets)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,8 @@ class StageProcessor(StatefulProcessor):
         outgoing = [row for row in blobs if row[0] != number]
         outgoing += self.stage.split(shuffle_key, emitted)
         state.chunks.forget(bucket.is_done)
+        if bucket.has_shed_more:
+            state.chunks.thin(bucket)
         state.chunks.merge(bucket)
         warm.compared, change = self.stage.follow(bucket, warm.compared)
         _warm.keep(f"{self.run}-{shuffle_key}", state.save(bucket), warm)

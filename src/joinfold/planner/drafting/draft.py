@@ -7,6 +7,7 @@ from columns that entries carry. Queries that no engine runs yet are refused her
 The draft chooses nothing. Statistics are sampled with its help, and the passes of `planner.planning` continue from it.
 """
 
+from dataclasses import replace
 from typing import assert_never
 
 from joinfold.errors import QueryError
@@ -48,6 +49,7 @@ from joinfold.physical.timing import (
 from joinfold.planner.drafting.gathered_columns import GatheredColumns
 from joinfold.planner.drafting.homes import Homes, with_homes
 from joinfold.planner.drafting.linking import pair_conditions, ranges_of
+from joinfold.planner.drafting.sampling import estimates_of, sample_keys
 from joinfold.planner.drafting.summing import Summing
 from joinfold.planner.drafting.widening import converted
 from joinfold.planner.planned_query import PlannedQuery, crosses_buckets
@@ -73,19 +75,26 @@ def draft(query: LogicalQuery) -> PlannedQuery:
     shown = _shown(homes, gathered) if query.is_plain_join else ()
     _order(query, gathered)
     values = tuple((name, column.expression) for name, column in gathered.pair.frame.items())
+    keys = tuple(tuple(map(homes.written, key.members)) for key in alone.graph.keys)
+    inputs = _inputs(gathered, timing)
+    sampled = sample_keys(query, inputs, keys) if query.is_estimate else None
     body = Body(
-        inputs=_inputs(gathered, timing),
+        inputs=inputs if sampled is None else sampled.inputs,
         pair=gathered.pair.sums(),
         combining=Combining(ranges, conditions, values),
         integer_products=tuple(products.integers),
         real_products=tuple(products.reals),
         extremes=tuple(products.extremes),
+        replicates=() if sampled is None else sampled.replicates,
     )
     stage, frames = _stage(query, body, timing), _frames(homes, gathered)
-    keys = tuple(tuple(map(homes.written, key.members)) for key in alone.graph.keys)
     crosses = crosses_buckets(query, keys, body)
     where = tuple(sorted(map(meaning_of, query.where)))
-    pipeline = Pipeline((stage,), _last(query, timing, body, groups, aggregates, crosses), timing, where)
+    last = _last(query, timing, body, groups, aggregates, crosses)
+    shedding = None if sampled is None else sampled.shedding
+    if sampled is not None and isinstance(last, Merge):
+        last = replace(last, estimates=estimates_of(query, sampled.replicates, True, sampled.complete))
+    pipeline = Pipeline((stage,), last, timing, where, shedding)
     return PlannedQuery(query, frames, pipeline, (usual_choice(stage),), keys, shown)
 
 

@@ -1,0 +1,64 @@
+"""What SHED samples: the key whose values are kept or shed, and the inputs that have it.
+
+    a.k = b.k                    a and b are sampled by k
+    a.k = b.k AND b.j = c.j      a and b are sampled by k, or b and c by j: the key that most inputs have; c stays whole
+
+All inputs that have the key draw alike, so a combination is kept or shed as a whole. One input also has the replicate
+of each key, by which the error of an estimate is found.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from joinfold.logical.expressions import Expression
+from joinfold.logical.query import LogicalQuery
+from joinfold.logical.shedding import Estimating
+from joinfold.physical.column_names import replicate_column
+from joinfold.physical.payload import InputSpec
+from joinfold.physical.shedding import Estimates, KeySampling
+from joinfold.physical.source import ConstantRow, StreamRows
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """The inputs with their draws, the columns of replicates, what is sampled, and whether groups are complete."""
+
+    inputs: tuple[InputSpec, ...]
+    replicates: tuple[str, ...]
+    shedding: KeySampling
+    complete: bool
+
+
+def sample_keys(query: LogicalQuery, inputs: Sequence[InputSpec], keys: Sequence[tuple[Expression, ...]]) -> Sampled:
+    """Lets the inputs that have the sampled key draw by it; ``keys`` has the expressions of each key class."""
+    assert query.shed is not None
+    classes = _sampled_classes(inputs)
+    drawing = [ordinal for ordinal, spec in enumerate(inputs) if classes and classes <= set(spec.classes)]
+    bearer = next((ordinal for ordinal in drawing if inputs[ordinal].groups), drawing[0])
+    found = list(inputs)
+    for ordinal in drawing:
+        spec = inputs[ordinal]
+        columns = dict(zip(spec.classes, spec.keys, strict=True))
+        found[ordinal] = replace(spec, drawn_by=tuple(columns[number] for number in sorted(classes)))
+    replicate = replicate_column(bearer)
+    found[bearer] = replace(found[bearer], groups=(*found[bearer].groups, replicate), replicate=replicate)
+    sources = [inputs[ordinal].source for ordinal in drawing]
+    streams = tuple(source.stream for source in sources if isinstance(source, StreamRows))
+    complete = all(set(query.groups) & set(keys[number]) for number in classes)
+    return Sampled(tuple(found), (replicate,), KeySampling(query.shed.budgets, query.shed.seed, streams), complete)
+
+
+def _sampled_classes(inputs: Sequence[InputSpec]) -> frozenset[int]:
+    """The key classes that all inputs have, together, or else the one that most of them have."""
+    own = [frozenset(spec.classes) for spec in inputs if not isinstance(spec.source, ConstantRow)]
+    common = frozenset.intersection(*own)
+    if common:
+        return common
+    every = sorted({number for classes in own for number in classes})
+    return frozenset({max(every, key=lambda number: sum(number in classes for classes in own))})
+
+
+def estimates_of(query: LogicalQuery, replicates: tuple[str, ...], scales: bool, complete: bool) -> Estimates:
+    """How MERGE makes estimates."""
+    assert query.shed is not None and isinstance(query.shed.how, Estimating)
+    return Estimates(replicates, (), query.shed.how.confidence / 100, scales, complete)
