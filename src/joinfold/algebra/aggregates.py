@@ -83,6 +83,21 @@ class AggregateFunction:
         """Whether rows are removed by subtraction. An extremum is charged (TC) instead, or its values are counted."""
         return self.extremum is None
 
+    @property
+    def is_estimable(self) -> bool:
+        """Whether it is computed from moments alone. Extremes, truths and bits of a sample estimate nothing."""
+        return all(isinstance(component, Moment) for component in self.components)
+
+    @property
+    def is_count(self) -> bool:
+        """Whether it is the number of rows."""
+        return self.finisher is finishers.count
+
+    @property
+    def is_total(self) -> bool:
+        """Whether it is the sum of its argument."""
+        return self.finisher is finishers.total
+
     def is_number(self, argument: int) -> bool:
         """Whether it computes with the value of an argument, and does not only check for NULL, truth or order."""
         return any(_computes_with(component, argument) for component in self.components)

@@ -94,3 +94,13 @@ class Estimates:
     confidence: float
     scales: bool
     complete: bool
+
+    @property
+    def bounded(self) -> tuple[EstimatedOutput, ...]:
+        """The outputs whose bounds MERGE computes. Those of complete groups are the values themselves."""
+        return () if self.complete else self.outputs
+
+    @property
+    def cells(self) -> tuple[int, ...]:
+        """How many cells the totals of a group have on each axis: one for each replicate, and one for the rest."""
+        return tuple(REPLICATES["key" if self.scales else "row"] + 1 for _ in self.replicates)

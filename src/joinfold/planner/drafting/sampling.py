@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 
 from joinfold.logical.expressions import Expression
 from joinfold.logical.query import LogicalQuery
-from joinfold.logical.shedding import Estimating
 from joinfold.physical.column_names import replicate_column
 from joinfold.physical.payload import InputSpec
-from joinfold.physical.shedding import Estimates, KeySampling
+from joinfold.physical.shedding import KeySampling
 from joinfold.physical.source import ConstantRow, StreamRows
 
 
@@ -56,9 +55,3 @@ def _sampled_classes(inputs: Sequence[InputSpec]) -> frozenset[int]:
         return common
     every = sorted({number for classes in own for number in classes})
     return frozenset({max(every, key=lambda number: sum(number in classes for classes in own))})
-
-
-def estimates_of(query: LogicalQuery, replicates: tuple[str, ...], scales: bool, complete: bool) -> Estimates:
-    """How MERGE makes estimates."""
-    assert query.shed is not None and isinstance(query.shed.how, Estimating)
-    return Estimates(replicates, (), query.shed.how.confidence / 100, scales, complete)
