@@ -5,8 +5,6 @@ groups. The answer is rounded once, to its type. An exact value that does not fi
 """
 
 import decimal
-import math
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,13 +17,13 @@ from joinfold.errors import EvaluationError
 from joinfold.numbers import ExactNumbers, RoundedNumbers
 from joinfold.operators.stages.group_sums import GroupSums, Sums
 from joinfold.physical.payload import AggregateSpec
-from joinfold.types import FLOAT, INTEGER_BITS, DataType
+from joinfold.types import INTEGER_BITS, DataType
 
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-NEAR = Fraction(1, 10**9)  # bounds this near to a number of their type, relative to their size, are that number
+NEAR = 1e-9  # bounds this near to a number of their type, relative to their size, are that number
 _WIDEST = decimal.Context(prec=200, rounding=decimal.ROUND_HALF_UP)
 
 
@@ -132,47 +130,44 @@ def nearest(values: Doubles, type_: DataType) -> pa.Array:
     """Doubles in a numeric type, rounded half up; NULL for NaN and for what does not fit."""
     if type_.is_floating:
         return pa.array(values, arrow_type(type_), from_pandas=True)
-    unit = 10.0 ** (type_.scale or 0)
     with np.errstate(all="ignore"):
-        fits = np.abs(values) < (10.0**type_.precision / unit if type_.precision is not None else _limit(type_))
-        halves = np.where(fits, np.copysign(np.floor(np.abs(values * unit) + 0.5), values), 0.0)
-    if type_.is_integer:
-        return pa.array(halves.astype(np.int64), pa.int64(), mask=~fits).cast(arrow_type(type_), safe=False)
-    return pa.array(halves / unit, pa.float64(), mask=~fits).cast(arrow_type(type_))
+        units = np.copysign(np.floor(np.abs(values * _unit(type_)) + 0.5), values)
+        fits = np.abs(units) < _limit(type_)
+    return _of_units(np.where(fits, units, 0.0), ~fits, type_)
 
 
 def outward(values: Doubles, type_: DataType, is_upper: bool) -> pa.Array:
-    """Bounds in a numeric type: rounded so that they bound no less, within the range of the type; NULL for NaN.
+    """Bounds in a numeric type, within its range; NULL for NaN. Integers and decimals are rounded away from the value.
 
     What is as near to a number of the type as doubles can tell is that number.
     """
     missing = np.isnan(values)
-    if type_ == FLOAT:
-        single = values.astype(np.float32)
-        inward = single < values if is_upper else single > values
-        single = np.where(inward, np.nextafter(single, np.float32(np.inf if is_upper else -np.inf)), single)
-        return pa.array(single, mask=missing)
     if type_.is_floating:
-        return pa.array(values, mask=missing)
-    found = [None if math.isnan(value) else _units(value, type_, is_upper) for value in values.tolist()]
+        return pa.array(values, arrow_type(type_), mask=missing)
+    units = np.where(missing, 0.0, values * _unit(type_))
+    slack = NEAR * np.maximum(1.0, np.abs(units))
+    units = np.ceil(units - slack) if is_upper else np.floor(units + slack)
+    return _of_units(units, missing, type_)
+
+
+def _of_units(units: Doubles, missing: Flags, type_: DataType) -> pa.Array:
+    """Whole numbers of units of the last digit of a type, in this type; the nearest one that fits."""
+    limit = _limit(type_)
     if type_.is_integer:
-        return pa.array(found, arrow_type(type_))
+        beyond = units >= limit
+        integers = np.where(beyond, 0.0, np.maximum(units, -limit)).astype(np.int64)
+        return pa.array(np.where(beyond, limit - 1, integers), mask=missing).cast(arrow_type(type_))
     assert type_.scale is not None
-    scaled = [None if units is None else decimal.Decimal(units).scaleb(-type_.scale, _WIDEST) for units in found]
-    return pa.array(scaled, arrow_type(type_))
+    pairs = zip(np.clip(units, -float(limit), float(limit)).tolist(), missing.tolist(), strict=True)
+    fitting = [None if is_null else max(1 - limit, min(limit - 1, int(own))) for own, is_null in pairs]
+    decimals = [None if own is None else decimal.Decimal(own).scaleb(-type_.scale, _WIDEST) for own in fitting]
+    return pa.array(decimals, arrow_type(type_))
 
 
-def _units(value: float, type_: DataType, is_upper: bool) -> int:
-    """A bound in units of the last digit of an integer or decimal."""
-    most = int(10**type_.precision if type_.precision is not None else _limit(type_)) - 1
-    least = -most - (1 if type_.is_integer else 0)
-    if math.isinf(value):
-        return most if value > 0 else least
-    exact: Fraction = Fraction(value) * int(10 ** (type_.scale or 0))
-    slack = NEAR * max(Fraction(1), abs(exact))
-    units = math.ceil(exact - slack) if is_upper else math.floor(exact + slack)
-    return max(least, min(most, units))
+def _unit(type_: DataType) -> float:
+    return 10.0 ** (type_.scale or 0)
 
 
-def _limit(type_: DataType) -> float:
-    return 2.0 ** (INTEGER_BITS[type_.name] - 1)
+def _limit(type_: DataType) -> int:
+    """The first number of units that does not fit."""
+    return int(10**type_.precision) if type_.precision is not None else 1 << INTEGER_BITS[type_.name] - 1
