@@ -6,6 +6,7 @@ The query reads one stream, `a`. A row of the sample has a weight and a cell, th
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -128,9 +129,9 @@ def defined(own: Sampled, instants: Mapping[int, Sequence[Member]], rates: Mappi
         snapshots[instant] = estimated_answer(own.plan.query, combinations, UTC, sample)
     if not own.plan.query.changes:
         return [(instant, *row) for instant in sorted(rates) for row in snapshots[instant].values()]
-    return naive.emitted(own.plan.query, (((instant,), snapshots[instant]) for instant in sorted(rates)))
+    return naive._emit(own.plan.query, (((instant,), snapshots[instant]) for instant in sorted(rates)))
 
 
 def _drawn(own: Sampled, member: Member, rate: int) -> Drawn:
     is_scaled = own.by_key and member.cell != (-1,) and not own.plan.has_complete_groups
-    return Drawn(naive.Fraction(WHOLE, rate) if is_scaled else member.weight, member.cell)
+    return Drawn(Fraction(WHOLE, rate) if is_scaled else member.weight, member.cell)

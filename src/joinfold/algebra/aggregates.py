@@ -84,8 +84,8 @@ class AggregateFunction:
         return self.extremum is None
 
     @property
-    def is_estimable(self) -> bool:
-        """Whether it is computed from moments alone. Extremes, truths and bits of a sample estimate nothing."""
+    def has_moments_only(self) -> bool:
+        """Whether it is computed from moments alone, which a sample scales."""
         return all(isinstance(component, Moment) for component in self.components)
 
     @property

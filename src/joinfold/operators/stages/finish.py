@@ -36,14 +36,14 @@ def finish(aggregate: AggregateSpec, sums: Sums) -> pa.Array:
         doubles, missing = finish_rounded(aggregate, sums)
         return pa.array(doubles, mask=missing)
     assert entry.finisher is not None
-    own = sums if entry.is_estimable else sums.sample
+    own = sums if entry.has_moments_only else sums.sample
     return _fitting(entry.finisher(*map(own.exact, aggregate.moments)), _few(aggregate, sums), aggregate.type)
 
 
 def finish_rounded(aggregate: AggregateSpec, sums: Sums) -> tuple[Doubles, Flags]:
     """The values of an aggregate that is computed from moments, as doubles, and where they are NULL."""
     entry = AGGREGATES[aggregate.function]
-    assert entry.finisher is not None and entry.is_estimable
+    assert entry.finisher is not None and entry.has_moments_only
     with np.errstate(all="ignore"):
         value = entry.finisher(*(sums.rounded(moment, aggregate.is_exact) for moment in aggregate.moments))
     assert isinstance(value, RoundedNumbers)

@@ -37,7 +37,7 @@ def bound_rule(query: LogicalQuery, expression: Expression) -> BoundRule:
     entries = [AGGREGATES[query.aggregates[index].function] for index in read]
     if isinstance(expression, AggregateValue):
         return _rule_of_aggregate(entries[0])
-    return "ratio" if all(entry.is_estimable for entry in entries) else "unknown"
+    return "ratio" if all(entry.has_moments_only for entry in entries) else "unknown"
 
 
 def _rule_of_aggregate(entry: AggregateFunction) -> BoundRule:
@@ -47,4 +47,4 @@ def _rule_of_aggregate(entry: AggregateFunction) -> BoundRule:
         return "total"
     if entry.extremum is not None and not entry.extremum.by:
         return "lower bound" if entry.extremum.largest else "upper bound"
-    return "ratio" if entry.is_estimable else "unknown"
+    return "ratio" if entry.has_moments_only else "unknown"
