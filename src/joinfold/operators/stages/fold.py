@@ -61,7 +61,7 @@ class Fold(LiveBucket):
         self.contents: list[Content] = [NOTHING] * timing.streams
         self.counted = SelectivityCount(self.body)
         self.sample = EVERYTHING  # what the windows have now
-        self.rates: dict[int, int] = {}  # the rate of each answer of this micro-batch
+        self.samples: dict[int, Sample] = {}  # of each answer of this micro-batch
 
     @property
     def cells_held(self) -> int:
@@ -178,11 +178,11 @@ class Fold(LiveBucket):
         self._take_numbered()
         instants = self.instants(until)
         before = [position.applied] if self.changes and len(instants) and position.applied is not None else []
-        self.rates = {}
+        self.samples = {}
         for instant in (*before, *instants.tolist()):
             if instant not in before:
                 self.move(instant)
-            self.rates[instant] = self.sample.rate
+            self.samples[instant] = self.sample
             self.emit(instant, instant)
         self._drop_gone()
         if self.has_shed_more:
@@ -197,7 +197,7 @@ class Fold(LiveBucket):
         self.emission.prune(until)
         for calendar, content in zip(self.calendars, self.contents, strict=True):
             calendar.forget(content[0])
-        rates = None if self.sampler is None else self.rates
+        rates = None if self.sampler is None else {at: sample.rate for at, sample in self.samples.items()}
         return Emitted(emitted, instants.tolist(), before[0] if before else None, placed, rates=rates)
 
     def instants(self, until: int) -> Integers:
