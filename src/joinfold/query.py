@@ -193,7 +193,7 @@ class Query:
                 "start needs a streaming DataFrame, but all inputs of this query are bounded", "use collect."
             )
         plan = self._plan_for(checkpoint)
-        frame = partial(self._frame, plan)
+        frame = partial(self._frame, plan, trigger=trigger)
         return start(plan, frame, self._data.spark, sink, checkpoint, trigger, partitions, name, options)
 
     def _plan_for(self, checkpoint: str) -> PlannedQuery:
@@ -243,7 +243,7 @@ class Query:
     def _names(self) -> list[str]:
         return list(dict.fromkeys(input_.source.name for input_ in self.logical.inputs))
 
-    def _frame(self, plan: PlannedQuery, partitions: int) -> "DataFrame":
+    def _frame(self, plan: PlannedQuery, partitions: int, trigger: str | None = None) -> "DataFrame":
         from joinfold.runtime.engine import run
 
-        return run(plan, {name: self._data.frame(name) for name in self._names}, partitions)
+        return run(plan, {name: self._data.frame(name) for name in self._names}, partitions, trigger)

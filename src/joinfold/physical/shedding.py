@@ -28,12 +28,14 @@ BoundRule = Literal["count", "total", "ratio", "lower bound", "upper bound", "un
 class KeySampling:
     """Keys are sampled: all rows of a key stay or go. A few heavy keys stay for certain.
 
-    ``streams`` are those that have the key; the rows of others all stay.
+    ``streams`` are those that have the key; the rows of others all stay. ``groups_are_whole``: a group has one key, so
+    it is shown as a whole or not at all.
     """
 
     budgets: tuple[Budget, ...]
     seed: int
     streams: tuple[int, ...]
+    groups_are_whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

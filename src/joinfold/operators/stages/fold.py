@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
 
 from joinfold.operators.calendars.calendar import BEGINNING, END, NOTHING, Calendar, Content
@@ -25,12 +26,13 @@ from joinfold.operators.stages.live_bucket import LiveBucket
 from joinfold.operators.stages.measured_selectivity import SelectivityCount
 from joinfold.operators.stages.sampling import in_sample, replicates
 from joinfold.physical.choice import FoldChoice
-from joinfold.physical.shedding import Shedding
+from joinfold.physical.shedding import WHOLE, Shedding
 from joinfold.physical.source import ConstantRow, StreamRows, ViewOf
 from joinfold.physical.stage import FoldAtInstants, JoinAtMoves, ToMerge
 from joinfold.physical.stored import BoundariesOf, EntriesOf, Stored
 from joinfold.physical.timing import Timing
 from joinfold.shedding.rates import EVERYTHING, Sample
+from joinfold.window import PartitionedRows
 
 
 class Fold(LiveBucket):
@@ -187,6 +189,8 @@ class Fold(LiveBucket):
         self._drop_gone()
         if self.has_shed_more:
             self._thin()
+        if self.sampler is not None:
+            self.sampler.forget(self._first_cells(self.contents))
         emitted = self.live.emitted()
         if len(instants):
             self.live.windows.expire(int(instants[-1]))
@@ -236,15 +240,38 @@ class Fold(LiveBucket):
     # --- sampling ---------------------------------------------------------------------------------------------------
 
     def first_needed(self, stream: int) -> int:
-        """The first cell, or the first time where rows are numbered, that the window still holds."""
+        """The first cell, or the first time where rows are numbered, that the window still holds.
+
+        Beside windows with PARTITION BY, only what their stage knows too.
+        """
+        if any(isinstance(window, PartitionedRows) for window in self.timing.windows):
+            return super().first_needed(stream)
         return self.calendars[stream].done_before(self.contents[stream][0])
+
+    @property
+    def kept(self) -> float | None:
+        """The rate of the last answer."""
+        return None if self.sampler is None else self.sample.rate / WHOLE
+
+    @property
+    def missing_groups(self) -> int | None:
+        """For every group that the sample keeps at rate p there are (1 − p)/p others."""
+        if self.sampler is None or not self.sampler.shedding.groups_are_whole:
+            return None
+        totals, rate = self.live.windows.totals, self.sample.rate
+        groups = self.live.vocabulary.group_columns(totals.group_ids(np.flatnonzero(totals.totals.ints[:, 0])))
+        replicates = groups[self.body.groups.index(self.body.replicates[0])]
+        return int(np.count_nonzero(replicates.to_numpy() >= 0) * (WHOLE - rate) / rate)
 
     def _sample_of(self, contents: list[Content]) -> Sample:
         """What all cells of these contents have in common."""
         if self.sampler is None:
             return EVERYTHING
+        return self.sampler.sample(self._first_cells(contents))
+
+    def _first_cells(self, contents: list[Content]) -> dict[int, int]:
         pairs = zip(self.calendars, contents, strict=True)
-        return self.sampler.sample({n: calendar.done_before(own[0]) for n, (calendar, own) in enumerate(pairs)})
+        return {stream: calendar.done_before(own[0]) for stream, (calendar, own) in enumerate(pairs)}
 
     def _use(self, sample: Sample) -> None:
         """Lets the windows have another sample of the cells that they hold.

@@ -26,6 +26,7 @@ class KeySampler:
     """The rates of a stage's streams, and what they are derived from. ``lowered``: by the last micro-batch."""
 
     def __init__(self, shedding: KeySampling, timing: Timing) -> None:
+        self.shedding = shedding
         self.names = timing.names
         self.rates = Rates.whole(shedding.streams)
         self.heavy = HeavyKeys()
@@ -37,12 +38,11 @@ class KeySampler:
     def see(self, loads: Iterable[tuple[int, Load]], first_cells: Mapping[int, int]) -> None:
         """Takes the headers of a micro-batch and decides its rate; ``first_cells`` are still needed of each stream."""
         loads = list(loads)
-        self.lowered = False
         if not loads:
             return
+        self.lowered = False
         self.batch += 1
         self.load.forget(first_cells)
-        self.rates.forget({stream: first_cells[stream] for stream in self.rates.segments})
         seen = self.load.last_cells()
         for stream, load in loads:
             if load.last_cell is not None:
@@ -63,7 +63,7 @@ class KeySampler:
         sampled = sum(map(self.load.of, self.rates.segments), _NOTHING)
         share = self.controller.share(rows, clock_us, sampled, whole, self.heavy.share(certain), current)
         rate = stepped(current, share)
-        if rate == current and self.rates.is_whole:
+        if rate == current == WHOLE:
             return
         chosen = self.heavy.chosen(certain, rate / WHOLE)
         if rate < current:
@@ -86,6 +86,10 @@ class KeySampler:
     def sample(self, first_cells: Mapping[int, int]) -> Sample:
         """The sample of windows that begin at these cells."""
         return self.rates.sample({stream: first_cells[stream] for stream in self.rates.segments})
+
+    def forget(self, first_cells: Mapping[int, int]) -> None:
+        """Drops what no later answer needs, which begins at these cells or after them."""
+        self.rates.forget({stream: first_cells[stream] for stream in self.rates.segments})
 
     def facts(self) -> dict[str, Any]:
         """What has to be stored, by the names of the streams."""

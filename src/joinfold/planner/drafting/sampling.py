@@ -45,7 +45,9 @@ def sample_keys(query: LogicalQuery, inputs: Sequence[InputSpec], keys: Sequence
     sources = [inputs[ordinal].source for ordinal in drawing]
     streams = tuple(source.stream for source in sources if isinstance(source, StreamRows))
     complete = all(set(query.groups) & set(keys[number]) for number in classes)
-    return Sampled(tuple(found), (replicate,), KeySampling(query.shed.budgets, query.shed.seed, streams), complete)
+    return Sampled(
+        tuple(found), (replicate,), KeySampling(query.shed.budgets, query.shed.seed, streams, complete), complete
+    )
 
 
 def _sampled_classes(inputs: Sequence[InputSpec]) -> frozenset[int]:
