@@ -22,7 +22,7 @@ from joinfold.operators.emitted import Emitted
 from joinfold.operators.entries import Flags, Integers
 from joinfold.operators.packing.header import Header
 from joinfold.operators.stages.observed import Observed
-from joinfold.operators.stages.sampling import KeySampler
+from joinfold.operators.stages.sampling import Sampler
 from joinfold.physical.choice import NO_CHOICE, FoldChoice
 from joinfold.physical.column_names import COUNT
 from joinfold.physical.edge import (
@@ -35,7 +35,7 @@ from joinfold.physical.edge import (
     edge_of,
 )
 from joinfold.physical.measured import Measured
-from joinfold.physical.shedding import KeySampling, Shedding
+from joinfold.physical.shedding import Sampling, Shedding
 from joinfold.physical.source import StreamRows, ViewOf
 from joinfold.physical.stage import StatefulStage, input_from, inputs_of, is_replicated
 from joinfold.physical.stored import BoundariesOf, EntriesOf, Inside, OrderOf, Stored, Waiting
@@ -77,7 +77,7 @@ class Bucket(ABC):
         self.rows_read = [0] * timing.streams  # of the last micro-batch, in all buckets together
         self.touched_before = 0  # by the structures of earlier windows, before a rebuild
         self.observed = Observed(timing.windows)
-        self.sampler = KeySampler(shedding, timing) if isinstance(shedding, KeySampling) else None
+        self.sampler = Sampler(shedding, timing) if isinstance(shedding, Sampling) else None
 
     @property
     def is_first(self) -> bool:

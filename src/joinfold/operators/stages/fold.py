@@ -26,7 +26,7 @@ from joinfold.operators.stages.live_bucket import LiveBucket
 from joinfold.operators.stages.measured_selectivity import SelectivityCount
 from joinfold.operators.stages.sampling import in_sample, replicates
 from joinfold.physical.choice import FoldChoice
-from joinfold.physical.shedding import WHOLE, Shedding
+from joinfold.physical.shedding import WHOLE, KeySampling, Shedding
 from joinfold.physical.source import ConstantRow, StreamRows, ViewOf
 from joinfold.physical.stage import FoldAtInstants, JoinAtMoves, ToMerge
 from joinfold.physical.stored import BoundariesOf, EntriesOf, Stored
@@ -256,7 +256,8 @@ class Fold(LiveBucket):
     @property
     def missing_groups(self) -> int | None:
         """For every group that the sample keeps at rate p there are (1 − p)/p others."""
-        if self.sampler is None or not self.sampler.shedding.groups_are_whole:
+        shedding = None if self.sampler is None else self.sampler.shedding
+        if not isinstance(shedding, KeySampling) or not shedding.groups_are_whole:
             return None
         totals, rate = self.live.windows.totals, self.sample.rate
         groups = self.live.vocabulary.group_columns(totals.group_ids(np.flatnonzero(totals.totals.ints[:, 0])))
@@ -299,8 +300,9 @@ class Fold(LiveBucket):
 
     def _with_replicates(self, ordinal: int, entries: Entries) -> Entries:
         """Entries whose groups are divided by the replicates of the sample."""
-        group = self.live.vocabulary.with_replicates(ordinal, entries.group, replicates(self.sample, entries))
-        return replace(entries, group=group)
+        assert self.sampler is not None
+        numbers = replicates(self.sampler.shedding, self.sample, entries)
+        return replace(entries, group=self.live.vocabulary.with_replicates(ordinal, entries.group, numbers))
 
     def _thin(self) -> None:
         """Drops the entries that are no longer held."""

@@ -1,4 +1,4 @@
-"""Which keys a bucket holds and uses under SHED. Every bucket decides alike, from the headers of all rows.
+"""Which keys or rows a bucket holds and uses under SHED. Every bucket decides alike, from the headers of all rows.
 
     headers ──▶ load of all windows ──▶ rate ──▶ entries that are held ──▶ entries that an instant uses
                 heavy keys          ──▶ certain keys ─┘
@@ -14,7 +14,15 @@ import numpy as np
 
 from joinfold.operators.entries import Entries, Flags, Integers
 from joinfold.operators.packing.header import Load
-from joinfold.physical.shedding import REPLICATES, WHOLE, KeySampling
+from joinfold.physical.shedding import (
+    KEY_REPLICATES,
+    MOST_ROWS_FOR_ONE,
+    ROW_REPLICATES,
+    WHOLE,
+    KeySampling,
+    RowSampling,
+    Sampling,
+)
 from joinfold.physical.timing import Timing
 from joinfold.shedding.controller import Controller, stepped
 from joinfold.shedding.heavy_keys import HeavyKeys
@@ -22,10 +30,10 @@ from joinfold.shedding.live_load import LiveLoad, LoadPart
 from joinfold.shedding.rates import Rates, Sample, threshold
 
 
-class KeySampler:
+class Sampler:
     """The rates of a stage's streams, and what they are derived from. ``lowered``: by the last micro-batch."""
 
-    def __init__(self, shedding: KeySampling, timing: Timing) -> None:
+    def __init__(self, shedding: Sampling, timing: Timing) -> None:
         self.shedding = shedding
         self.names = timing.names
         self.rates = Rates.whole(shedding.streams)
@@ -62,7 +70,7 @@ class KeySampler:
         whole = sum((self.load.of(stream) for stream in self.load.parts if stream not in self.rates.segments), _NOTHING)
         sampled = sum(map(self.load.of, self.rates.segments), _NOTHING)
         share = self.controller.share(rows, clock_us, sampled, whole, self.heavy.share(certain), current)
-        rate = stepped(current, share)
+        rate = self._possible(stepped(current, share))
         if rate == current == WHOLE:
             return
         chosen = self.heavy.chosen(certain, rate / WHOLE)
@@ -71,6 +79,12 @@ class KeySampler:
             self.lowered = True
         elif rate > current or chosen - certain:
             self.rates.go_on(rate, self.batch, chosen, seen)
+
+    def _possible(self, rate: int) -> int:
+        """The rate itself for keys; for rows, the next one below it that keeps one row in m."""
+        if isinstance(self.shedding, KeySampling):
+            return rate
+        return WHOLE // min(-(-WHOLE // rate), MOST_ROWS_FOR_ONE)
 
     def holds(self, stream: int, cells: Integers, draws: Integers) -> Flags:
         """True for the new entries of a stream that are held."""
@@ -121,12 +135,14 @@ def in_sample(sample: Sample, entries: Entries) -> Flags:
     return (entries.draws < threshold(sample.rate)) | _is_certain(sample, entries.draws)
 
 
-def replicates(sample: Sample, entries: Entries) -> Integers:
+def replicates(shedding: Sampling, sample: Sample, entries: Entries) -> Integers:
     """The number of the replicate of each entry; −1 for what is not sampled."""
     assert entries.draws is not None
     if sample.is_whole:
         return np.full(len(entries), -1)
-    return np.where(_is_certain(sample, entries.draws), -1, entries.draws % REPLICATES["key"])
+    if isinstance(shedding, RowSampling):
+        return entries.draws % ROW_REPLICATES
+    return np.where(_is_certain(sample, entries.draws), -1, entries.draws % KEY_REPLICATES)
 
 
 def _is_certain(sample: Sample, draws: Integers) -> Flags:

@@ -14,6 +14,7 @@ from joinfold.errors import QueryError
 from joinfold.logical import query as logical
 from joinfold.logical.expressions import Call, Column, Expression, walk
 from joinfold.logical.query import LogicalQuery
+from joinfold.logical.shedding import Estimating
 from joinfold.physical.choice import usual_choice
 from joinfold.physical.column_names import meaning_of
 from joinfold.physical.combining import Combining
@@ -49,7 +50,7 @@ from joinfold.physical.timing import (
 from joinfold.planner.drafting.gathered_columns import GatheredColumns
 from joinfold.planner.drafting.homes import Homes, with_homes
 from joinfold.planner.drafting.linking import pair_conditions, ranges_of
-from joinfold.planner.drafting.sampling import estimates_of, sample_keys
+from joinfold.planner.drafting.sampling import estimates_of, sample_keys, sample_rows
 from joinfold.planner.drafting.summing import Summing
 from joinfold.planner.drafting.widening import converted
 from joinfold.planner.planned_query import PlannedQuery, crosses_buckets
@@ -77,7 +78,11 @@ def draft(query: LogicalQuery) -> PlannedQuery:
     values = tuple((name, column.expression) for name, column in gathered.pair.frame.items())
     keys = tuple(tuple(map(homes.written, key.members)) for key in alone.graph.keys)
     inputs = _inputs(gathered, timing)
-    sampled = sample_keys(query, inputs, keys) if query.is_estimate else None
+    frames = _frames(homes, gathered)
+    sampled = None
+    if query.shed is not None and isinstance(query.shed.how, Estimating):
+        by_row = query.shed.how.sampler == "row"
+        sampled = sample_rows(query, inputs, frames) if by_row else sample_keys(query, inputs, keys)
     body = Body(
         inputs=inputs if sampled is None else sampled.inputs,
         pair=gathered.pair.sums(),
@@ -87,13 +92,13 @@ def draft(query: LogicalQuery) -> PlannedQuery:
         extremes=tuple(products.extremes),
         replicates=() if sampled is None else sampled.replicates,
     )
-    stage, frames = _stage(query, body, timing), _frames(homes, gathered)
+    stage = _stage(query, body, timing)
     crosses = crosses_buckets(query, keys, body)
     where = tuple(sorted(map(meaning_of, query.where)))
     last = _last(query, timing, body, groups, aggregates, crosses)
     shedding = None if sampled is None else sampled.shedding
     if sampled is not None and isinstance(last, Merge):
-        last = replace(last, estimates=estimates_of(query, sampled.replicates, True, sampled.complete))
+        last = replace(last, estimates=estimates_of(query, sampled))
     pipeline = Pipeline((stage,), last, timing, where, shedding)
     return PlannedQuery(query, frames, pipeline, (usual_choice(stage),), keys, shown)
 

@@ -1,10 +1,11 @@
-"""What SHED samples: the key whose values are kept or shed, and the inputs that have it.
+"""What SHED samples: keys, or rows.
 
     a.k = b.k                    a and b are sampled by k
     a.k = b.k AND b.j = c.j      a and b are sampled by k, or b and c by j: the key that most inputs have; c stays whole
 
 All inputs that have the key draw alike, so a combination is kept or shed as a whole. One input also has the replicate
-of each key, by which the error of an estimate is found.
+of each key, by which the error of an estimate is found. If rows are sampled, every stream draws by itself, by all its
+columns, and has its own replicates.
 """
 
 from collections.abc import Sequence
@@ -12,10 +13,11 @@ from dataclasses import dataclass, replace
 
 from joinfold.logical.expressions import Expression
 from joinfold.logical.query import LogicalQuery
-from joinfold.logical.shedding import Estimating
-from joinfold.physical.column_names import replicate_column
+from joinfold.logical.shedding import Estimating, Sampler
+from joinfold.physical.column_names import TIME, replicate_column
 from joinfold.physical.payload import InputSpec
-from joinfold.physical.shedding import Estimates, KeySampling
+from joinfold.physical.plan import Frame
+from joinfold.physical.shedding import Estimates, KeySampling, RowSampling, Sampling
 from joinfold.physical.source import ConstantRow, StreamRows
 
 
@@ -25,8 +27,21 @@ class Sampled:
 
     inputs: tuple[InputSpec, ...]
     replicates: tuple[str, ...]
-    shedding: KeySampling
-    complete: bool
+    shedding: Sampling
+    complete: bool = False
+
+
+def sample_rows(query: LogicalQuery, inputs: Sequence[InputSpec], frames: Sequence[Frame]) -> Sampled:
+    """Lets all streams draw by their rows."""
+    assert query.shed is not None
+    found, names = list(inputs), []
+    for stream, frame in enumerate(frames):
+        drawn_by = (TIME, *(column.name for column in frame.columns))
+        names.append(replicate_column(stream))
+        groups = (*inputs[stream].groups, names[-1])
+        found[stream] = replace(inputs[stream], drawn_by=drawn_by, groups=groups, replicate=names[-1])
+    shedding = RowSampling(query.shed.budgets, query.shed.seed, tuple(range(len(frames))))
+    return Sampled(tuple(found), tuple(names), shedding)
 
 
 def sample_keys(query: LogicalQuery, inputs: Sequence[InputSpec], keys: Sequence[tuple[Expression, ...]]) -> Sampled:
@@ -60,7 +75,8 @@ def _sampled_classes(inputs: Sequence[InputSpec]) -> frozenset[int]:
     return frozenset({max(every, key=lambda number: sum(number in classes for classes in own))})
 
 
-def estimates_of(query: LogicalQuery, replicates: tuple[str, ...], scales: bool, complete: bool) -> Estimates:
+def estimates_of(query: LogicalQuery, sampled: Sampled) -> Estimates:
     """How MERGE makes estimates."""
     assert query.shed is not None and isinstance(query.shed.how, Estimating)
-    return Estimates(replicates, (), query.shed.how.confidence / 100, scales, complete)
+    sampler: Sampler = "key" if isinstance(sampled.shedding, KeySampling) else "row"
+    return Estimates(sampler, sampled.replicates, (), query.shed.how.confidence / 100, sampled.complete)
