@@ -14,7 +14,7 @@ from joinfold.errors import QueryError
 from joinfold.logical import query as logical
 from joinfold.logical.expressions import Call, Column, Expression, walk
 from joinfold.logical.query import LogicalQuery
-from joinfold.logical.shedding import Estimating
+from joinfold.logical.shedding import Estimating, Sampler
 from joinfold.physical.choice import usual_choice
 from joinfold.physical.column_names import meaning_of
 from joinfold.physical.combining import Combining
@@ -58,8 +58,11 @@ from joinfold.types import BOOLEAN
 from joinfold.window import Grid, PartitionedRows, Window
 
 
-def draft(query: LogicalQuery) -> PlannedQuery:
-    """A plan of one stage, with the usual choice; raises `QueryError` for a query that no engine runs yet."""
+def draft(query: LogicalQuery, sampler: Sampler = "key") -> PlannedQuery:
+    """A plan of one stage, with the usual choice; raises `QueryError` for a query that no engine runs yet.
+
+    SHED samples as the query says, else by ``sampler``.
+    """
     _refuse_unsupported(query)
     homes = with_homes(query)
     alone, timing = homes.query, timing_of(homes.query)
@@ -81,7 +84,7 @@ def draft(query: LogicalQuery) -> PlannedQuery:
     frames = _frames(homes, gathered)
     sampled = None
     if query.shed is not None and isinstance(query.shed.how, Estimating):
-        by_row = query.shed.how.sampler == "row"
+        by_row = (query.shed.how.sampler or sampler) == "row"
         sampled = sample_rows(query, inputs, frames) if by_row else sample_keys(query, inputs, keys)
     body = Body(
         inputs=inputs if sampled is None else sampled.inputs,
