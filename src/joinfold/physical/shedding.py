@@ -8,6 +8,7 @@ buckets compute alike.
 from dataclasses import dataclass
 from typing import Literal
 
+from joinfold.errors import UsageError
 from joinfold.logical.expressions import Expression
 from joinfold.logical.shedding import AllTo, Budget, Favour, KeepUp, Process, Sampler
 from joinfold.types import DataType
@@ -70,6 +71,15 @@ Sampling = KeySampling | RowSampling
 def reads_clock(shedding: Shedding | None) -> bool:
     """Whether a budget is in wall-clock time, so that PACK has to know the time of the micro-batch."""
     return shedding is not None and any(isinstance(budget, KeepUp | Process) for budget in shedding.budgets)
+
+
+def refuse_clock(shedding: Shedding | None) -> None:
+    """Raises `UsageError` if a budget is in wall-clock time, which a bounded run does not have."""
+    if reads_clock(shedding):
+        raise UsageError(
+            "this query sheds by wall-clock time, but its inputs are bounded",
+            "start it on streams, or shed only to hold: SHED TO HOLD 64 MEGABYTES.",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from joinfold.errors import UsageError
 from joinfold.logical.shedding import Budget, HoldAvailable, HoldBytes, KeepUp
-from joinfold.physical.shedding import Shedding, reads_clock
+from joinfold.physical.shedding import Shedding, refuse_clock
 from joinfold.planner.planned_query import PlannedQuery
 from joinfold.timetext import UNITS_US, duration_us
 
@@ -25,11 +25,8 @@ def with_budgets(plan: PlannedQuery, spark: SparkSession, trigger: str | None, i
     shedding = plan.pipeline.shedding
     if shedding is None:
         return plan
-    if not is_streaming and reads_clock(shedding):
-        raise UsageError(
-            "this query sheds to keep up with wall-clock time, but its inputs are bounded",
-            "start it on streams, or shed only to hold: SHED TO HOLD 64 MEGABYTES.",
-        )
+    if not is_streaming:
+        refuse_clock(shedding)
     budgets = tuple(_resolved(budget, shedding, spark, trigger) for budget in shedding.budgets)
     return replace(plan, pipeline=replace(plan.pipeline, shedding=replace(shedding, budgets=budgets)))
 

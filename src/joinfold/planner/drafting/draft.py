@@ -55,7 +55,7 @@ from joinfold.planner.drafting.summing import Summing
 from joinfold.planner.drafting.widening import converted
 from joinfold.planner.planned_query import PlannedQuery, crosses_buckets
 from joinfold.types import BOOLEAN
-from joinfold.window import Grid, PartitionedRows, Window
+from joinfold.window import Grid, PartitionedRows, RangeByRows, Rows, Window
 
 
 def draft(query: LogicalQuery, sampler: Sampler = "key") -> PlannedQuery:
@@ -127,6 +127,9 @@ def _refuse_unsupported(query: LogicalQuery) -> None:
         keyed = isinstance(input_.window, PartitionedRows) and isinstance(query.emit, logical.OnArrival)
         reasons.append((keyed, "PARTITION BY windows with EMIT ON ARRIVAL"))
     reasons += [(group.type.is_nested, f"GROUP BY on a column of type {group.type}") for group in query.groups]
+    windows = [input_.window for input_ in query.streams]
+    mixed = all(any(isinstance(window, kind) for window in windows) for kind in (PartitionedRows, Rows | RangeByRows))
+    reasons.append((mixed and query.is_estimate, "SHED over PARTITION BY windows beside other ROWS windows"))
     for applies, what in reasons:
         if applies:
             raise QueryError(f"no engine runs {what} yet", hint="for small data use `joinfold.reference.naive`.")

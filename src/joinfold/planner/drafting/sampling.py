@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from joinfold.logical.expressions import Expression
 from joinfold.logical.query import LogicalQuery
+from joinfold.logical.sampling import sampling_keys
 from joinfold.logical.shedding import Estimating, Sampler
 from joinfold.physical.column_names import TIME, replicate_column
 from joinfold.physical.payload import InputSpec
@@ -47,8 +48,9 @@ def sample_rows(query: LogicalQuery, inputs: Sequence[InputSpec], frames: Sequen
 def sample_keys(query: LogicalQuery, inputs: Sequence[InputSpec], keys: Sequence[tuple[Expression, ...]]) -> Sampled:
     """Lets the inputs that have the sampled key draw by it; ``keys`` has the expressions of each key class."""
     assert query.shed is not None
-    classes = _sampled_classes(inputs)
-    drawing = [ordinal for ordinal, spec in enumerate(inputs) if classes and classes <= set(spec.classes)]
+    shared = {member for key in sampling_keys(query) for member in key.members}
+    classes = _sampled_classes(inputs, {number for number, members in enumerate(keys) if shared & set(members)})
+    drawing = [ordinal for ordinal, spec in enumerate(inputs) if classes <= set(spec.classes)]
     bearer = next((ordinal for ordinal in drawing if inputs[ordinal].groups), drawing[0])
     found = list(inputs)
     for ordinal in drawing:
@@ -65,14 +67,11 @@ def sample_keys(query: LogicalQuery, inputs: Sequence[InputSpec], keys: Sequence
     )
 
 
-def _sampled_classes(inputs: Sequence[InputSpec]) -> frozenset[int]:
-    """The key classes that all inputs have, together, or else the one that most of them have."""
+def _sampled_classes(inputs: Sequence[InputSpec], allowed: set[int]) -> frozenset[int]:
+    """Of the key classes that may be sampled, all that every input has, or else the one that most inputs have."""
     own = [frozenset(spec.classes) for spec in inputs if not isinstance(spec.source, ConstantRow)]
-    common = frozenset.intersection(*own)
-    if common:
-        return common
-    every = sorted({number for classes in own for number in classes})
-    return frozenset({max(every, key=lambda number: sum(number in classes for classes in own))})
+    common = frozenset.intersection(*own) & allowed
+    return common or frozenset({max(sorted(allowed), key=lambda number: sum(number in classes for classes in own))})
 
 
 def estimates_of(query: LogicalQuery, sampled: Sampled) -> Estimates:
