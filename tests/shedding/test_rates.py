@@ -52,9 +52,7 @@ def used(sample: Sample, row: Row) -> bool:
 
 
 @given(STEPS, st.integers(0, 2**32), st.integers(0, 3))
-def test_every_key_of_a_sample_is_complete(
-    steps: list[tuple[str, int, set[int]]], seed: int, disorder: int
-) -> None:
+def test_every_key_of_a_sample_is_complete(steps: list[tuple[str, int, set[int]]], seed: int, disorder: int) -> None:
     random, rates = Random(seed), Rates.whole((0, 1))
     slow = Slow(rates)
     for batch, (step, sixteenths, certain) in enumerate(steps, start=1):
