@@ -28,6 +28,7 @@ from joinfold.shedding.controller import Controller, stepped
 from joinfold.shedding.heavy_keys import HeavyKeys
 from joinfold.shedding.live_load import LiveLoad, LoadPart
 from joinfold.shedding.rates import Rates, Sample, threshold
+from joinfold.window import PartitionedRows
 
 
 class Sampler:
@@ -36,6 +37,7 @@ class Sampler:
     def __init__(self, shedding: Sampling, timing: Timing) -> None:
         self.shedding = shedding
         self.names = timing.names
+        self.windows = timing.windows
         self.rates = Rates.whole(shedding.streams)
         self.heavy = HeavyKeys()
         self.load = LiveLoad()
@@ -67,8 +69,8 @@ class Sampler:
         rows = sum(load.rows for _, load in loads)
         clock_us = max((load.clock_us for _, load in loads if load.clock_us is not None), default=None)
         current, certain = self.rates.current, set(self.rates.certain)
-        whole = sum((self.load.of(stream) for stream in self.load.parts if stream not in self.rates.segments), _NOTHING)
-        sampled = sum(map(self.load.of, self.rates.segments), _NOTHING)
+        whole = sum((self._held(stream) for stream in self.load.parts if stream not in self.rates.segments), _NOTHING)
+        sampled = sum(map(self._held, self.rates.segments), _NOTHING)
         share = self.controller.share(rows, clock_us, sampled, whole, self.heavy.share(certain), current)
         rate = self._possible(stepped(current, share))
         if rate == current == WHOLE:
@@ -79,6 +81,14 @@ class Sampler:
             self.lowered = True
         elif rate > current or chosen - certain:
             self.rates.go_on(rate, self.batch, chosen, seen)
+
+    def _held(self, stream: int) -> LoadPart:
+        """What the window of a stream would hold; of the last rows of each key, not more than there are keys."""
+        load, window = self.load.of(stream), self.windows[stream]
+        if not isinstance(window, PartitionedRows) or load.rows <= window.size * self.heavy.keys:
+            return load
+        share = window.size * self.heavy.keys / load.rows
+        return LoadPart(load.last_cell, *(int(share * own) for own in (load.rows, load.entries, load.size_bytes)))
 
     def _possible(self, rate: int) -> int:
         """The rate itself for keys; for rows, the next one below it that keeps one row in m."""
