@@ -83,6 +83,14 @@ class AggregateFunction:
         """Whether rows are removed by subtraction. An extremum is charged (TC) instead, or its values are counted."""
         return self.extremum is None
 
+    @property
+    def is_estimable(self) -> bool:
+        """Whether a sample of the rows says something about all rows: it estimates sums, and bounds MIN and MAX."""
+        extremum = self.extremum
+        if extremum is not None:
+            return not extremum.by
+        return all(isinstance(component, Moment) for component in self.components)
+
     def is_number(self, argument: int) -> bool:
         """Whether it computes with the value of an argument, and does not only check for NULL, truth or order."""
         return any(_computes_with(component, argument) for component in self.components)

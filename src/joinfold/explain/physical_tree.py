@@ -11,6 +11,7 @@ from joinfold.physical.choice import FoldChoice
 from joinfold.physical.payload import InputSpec
 from joinfold.physical.plan import Attachment, Frame, FrameColumn, PhysicalPlan
 from joinfold.physical.probe_order import steps_from
+from joinfold.physical.shedding import KeySampling, RowSampling
 from joinfold.physical.source import ConstantRow, StreamRows, ViewOf
 from joinfold.physical.stage import (
     Body,
@@ -95,7 +96,12 @@ def _joining_tree(plan: PhysicalPlan, stage: JoiningStage, number: int, note: No
         title = f"{_view_name(plan, number)} = {title}"
         facts = [_view_tree(plan, body)]
     else:
-        facts = [Tree("answers " + when_text(query)), *_one_fold_trees(plan), *_method_trees(plan)]
+        facts = [
+            Tree("answers " + when_text(query)),
+            *_shed_trees(plan),
+            *_one_fold_trees(plan),
+            *_method_trees(plan),
+        ]
     read = [tree for spec in body.inputs if (tree := _source_tree(plan, spec, note)) is not None]
     if plan.pipeline.numbers_rows and stage is plan.answering:
         read.append(_stage_tree(plan, 0, note))
@@ -136,6 +142,29 @@ def _number_rows_tree(plan: PhysicalPlan, stage: NumberRows, number: int, note: 
     return Tree(title + note("FOLD", number), tuple(trees))
 
 
+def _shed_trees(plan: PhysicalPlan) -> list[Tree]:
+    """What SHED samples, and which streams stay whole."""
+    shedding = plan.pipeline.shedding
+    match shedding:
+        case KeySampling(streams=streams):
+            sampled = next(spec for spec in map(plan.pipeline.input_of, streams))
+            number = next(number for number, members in enumerate(plan.keys) if _drawn(plan, sampled) & set(members))
+            title = f"sheds keys of {_equality(plan.keys[number])}; the heaviest stay"
+        case RowSampling(streams=streams):
+            title = "sheds rows of each stream by themselves"
+        case _:
+            return []
+    whole = [name for stream, name in enumerate(plan.timing.names) if stream not in streams]
+    return [Tree(title + (f"; all rows of {' and '.join(whole)} stay" if whole else ""))]
+
+
+def _drawn(plan: PhysicalPlan, spec: InputSpec) -> set[Expression]:
+    """The expressions that decide what is kept of an input."""
+    assert isinstance(spec.source, StreamRows)
+    columns = plan.frames[spec.source.stream].expressions
+    return {columns[name] for name in spec.drawn_by}
+
+
 def _one_fold_trees(plan: PhysicalPlan) -> list[Tree]:
     """Why a join over different keys is not a chain of folds, if it is not."""
     stage = plan.answering
@@ -173,7 +202,7 @@ def _view_name(plan: PhysicalPlan, number: int) -> str:
 def _view_tree(plan: PhysicalPlan, body: Body) -> Tree:
     """What a view is grouped by, and what each of its rows contains."""
     columns = {name: expression for frame in plan.frames for name, expression in frame.expressions.items()}
-    groups = dict.fromkeys(expression_text(columns[name]) for name in body.groups)
+    groups = dict.fromkeys(expression_text(columns[name]) for name in body.groups if name not in body.replicates)
     sums = [_counted(len(body.integer_products), "integer product")]
     sums += [_counted(len(body.real_products), "double-double product")] if body.real_products else []
     sums += [_counted(len(body.extremes), "extreme")] if body.extremes else []
@@ -279,7 +308,7 @@ def _entry_text(plan: PhysicalPlan, stream: int) -> str:
         kept.append(_counted(len(spec.reals), "double-double sum"))
     if spec.extremes:
         kept.append(_counted(len(spec.extremes), "extreme"))
-    by = ["cell", *(["key"] if spec.keys else []), *(["group"] if spec.groups else [])]
+    by = ["cell", *(["key"] if spec.keys else []), *(["group"] if spec.stored_groups else [])]
     by += ["carried values"] if spec.carried else []
     each = " and ".join([", ".join(by[:-1]), by[-1]]) if len(by) > 1 else by[0]
     return f"an entry per {'row' if isinstance(plan.answering, FoldAtArrivals) else each}, with {', '.join(kept)}"

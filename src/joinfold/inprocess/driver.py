@@ -10,7 +10,7 @@ measured, so methods and structures can be compared without the overhead of a cl
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from time import process_time
+from time import process_time, time_ns
 
 import pyarrow as pa
 
@@ -60,7 +60,7 @@ class InProcess:
         self.by_row = by_row
         self.shuffle_keys = tuple(range(buckets if plan.pipeline.is_distributed else 1))
         self.buckets: list[Bucket] = [  # all of the first stage, then all of the next
-            open_bucket(stage, plan.timing, number, choice)
+            open_bucket(stage, plan.timing, number, choice, plan.pipeline.shedding)
             for stage, choice in zip(plan.stages, plan.choices, strict=True)
             for number in self.shuffle_keys
         ]
@@ -79,25 +79,37 @@ class InProcess:
             for stream, frame in enumerate(self.plan.frames)
         }
 
-    def feed(self, data: Mapping[str, Rows], arrival: Arrival | None = None) -> list[Accepted]:
+    @property
+    def shed(self) -> dict[str, int]:
+        """The rows of each input that were not held, by SHED."""
+        return {
+            frame.input.alias: sum(bucket.position.streams[stream].shed for bucket in self.buckets)
+            for stream, frame in enumerate(self.plan.frames)
+        }
+
+    def feed(
+        self, data: Mapping[str, Rows], arrival: Arrival | None = None, clock_us: int | None = None
+    ) -> list[Accepted]:
         """Takes in a micro-batch: rows by the name of their stream. Streams that the query does not read are ignored.
 
         ``arrival`` is the time, in microseconds, of rows whose stream has no time column: one for all rows, or for each
         stream the times of its rows. By default micro-batches arrive at 1, 2, …
 
-        All rows of a relation must come at once, with the first rows of a stream or before.
+        All rows of a relation must come at once, with the first rows of a stream or before. ``clock_us`` is the time of
+        the micro-batch, for budgets in wall-clock time; by default it is the time now.
 
         Returns what each bucket has to store.
         """
         self._take_tables(data)
         self._batches += 1
         arrival = self._batches if arrival is None else arrival
+        clock_us = time_ns() // 1000 if clock_us is None else clock_us
         blobs: list[list[bytes]] = [[] for _ in self.buckets]
         for stream, frame in enumerate(self.plan.frames):
             rows = data.get(frame.input.source.name)
             if rows is not None and rows.num_rows:
                 batch = frame_batch(frame, rows, self._sides_of(stream), arrival)
-                for stage, shuffle_key, blob in self._packed(stream, batch):
+                for stage, shuffle_key, blob in self._packed(stream, batch, clock_us):
                     blobs[stage * len(self.shuffle_keys) + shuffle_key].append(blob)
         names = {frame.input.source.name for frame in self.plan.frames} & data.keys()
         self.measures.rows += sum(data[name].num_rows for name in names)
@@ -157,9 +169,9 @@ class InProcess:
                 accepted[number] += self.buckets[number].absorb(own)
         return accepted
 
-    def _packed(self, stream: int, batch: pa.RecordBatch) -> list[Addressed]:
+    def _packed(self, stream: int, batch: pa.RecordBatch, clock_us: int) -> list[Addressed]:
         start = process_time()
-        packed = list(pack(self.plan.pipeline, stream, self.shuffle_keys, batch, self.by_row))
+        packed = list(pack(self.plan.pipeline, stream, self.shuffle_keys, batch, self.by_row, clock_us=clock_us))
         self.measures.pack_seconds += process_time() - start
         return packed
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from joinfold.operators.entries import Integers
-from joinfold.physical.column_names import CELL
+from joinfold.physical.column_names import CELL, DRAW
 
 MOST_BYTES = 2**30  # per batch; Arrow allows a column of texts at most 2 GiB
 Kind = TypeVar("Kind", bound=Hashable)
@@ -26,6 +26,11 @@ def together(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
 def cells_of(batch: pa.RecordBatch) -> Integers:
     """The cells of stored entries."""
     return np.asarray(batch.column(CELL).to_numpy(), np.int64)
+
+
+def draws_of(batch: pa.RecordBatch) -> Integers:
+    """The draws of stored entries."""
+    return np.asarray(batch.column(DRAW).to_numpy(), np.int64)
 
 
 def by_cell(batches: Iterable[tuple[Kind, pa.RecordBatch]]) -> list[tuple[Kind, pa.RecordBatch]]:

@@ -26,7 +26,7 @@ def latest(spec: InputSpec, entries: pa.RecordBatch, keep_gone: bool) -> pa.Reco
     A row with the count 0 says that its group is gone. It may be dropped only if ``entries`` has all rows of the view:
     otherwise an earlier row of the group, in another chunk, would count again.
     """
-    codes = [code for name in spec.identity for code in identity_codes(entries.column(name))]
+    codes = [code for name in spec.stored_identity for code in identity_codes(entries.column(name))]
     newest_first = np.arange(entries.num_rows)[::-1]
     _, first_row = group_rows(np.stack(codes)[:, ::-1])
     last = np.sort(newest_first[first_row])
@@ -43,7 +43,7 @@ def added_up(spec: InputSpec, entries: pa.RecordBatch, alike_before: int) -> pa.
     alike = cells < alike_before
     if alike.any():
         cells = np.where(alike, cells[alike].max(), cells)
-    named = spec.identity
+    named = spec.stored_identity
     codes = [cells, *(code for name in named for code in identity_codes(entries.column(name)))]
     entry_of_row, first_row = group_rows(np.stack(codes))
     count, first = len(first_row), pa.array(first_row)

@@ -94,7 +94,7 @@ class Entries:
 
     ``key`` is one id for all keys together, ``parts`` int32[n, keys] has an id for each key within its key class. A
     vocabulary fills one of the two: with ``by_class`` it fills ``parts``, and ``key`` is 0. ``carried`` is one id for
-    the carried values.
+    the carried values. ``draws`` decide what SHED keeps; None if the input is kept whole.
     """
 
     cells: Integers
@@ -103,6 +103,7 @@ class Entries:
     group: Ids
     carried: Ids
     payload: Payload
+    draws: Integers | None = None
 
     def __len__(self) -> int:
         return len(self.key)
@@ -116,6 +117,7 @@ class Entries:
             self.group[rows],
             self.carried[rows],
             self.payload.take(rows),
+            None if self.draws is None else self.draws[rows],
         )
 
 
@@ -128,6 +130,7 @@ def joined(many: Sequence[Entries]) -> Entries:
         np.concatenate([entries.group for entries in many]),
         np.concatenate([entries.carried for entries in many]),
         joined_payloads([entries.payload for entries in many]),
+        None if many[0].draws is None else np.concatenate([entries.draws for entries in many]),
     )
 
 

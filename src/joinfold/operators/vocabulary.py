@@ -11,11 +11,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from joinfold.kernels.compiling import readable
+from joinfold.kernels.identity import IdTable
 from joinfold.operators.entries import Entries, Flags, Ids, Integers, Payload, joined
 from joinfold.operators.identities import RowIds
 from joinfold.operators.labels import OrderLabels, PairLabels
 from joinfold.operators.windows.ranges import RangeCodes
-from joinfold.physical.column_names import CELL
+from joinfold.physical.column_names import CELL, DRAW
 from joinfold.physical.payload import Sums
 from joinfold.physical.stage import Body
 
@@ -53,6 +54,9 @@ class Vocabulary:
         self.keys = RowIds()
         self.classes = {number: RowIds() for spec in body.inputs for number in spec.classes}
         self.groups = [RowIds() for _ in body.all_sums]
+        self.replicated = {number: IdTable() for number, spec in enumerate(body.inputs) if spec.replicate is not None}
+        for table in self.replicated.values():  # the one group of a query without groups has the id 0
+            table.intern_pairs(np.zeros(1, np.int32), np.zeros(1, np.int32))
         self.carried = [RowIds() for _ in body.inputs]
         self.ranges = [RangeCodes(join) for join in body.combining.ranges]
         self.extremes = [ExtremeLabels(body.extreme(fold).largest) for fold in body.extremes]
@@ -64,6 +68,7 @@ class Vocabulary:
             self.keys,
             *self.classes.values(),
             *self.groups,
+            *self.replicated.values(),
             *self.carried,
             *self.ranges,
             *self.extremes,
@@ -84,10 +89,19 @@ class Vocabulary:
             np.asarray(batch.column(CELL).to_numpy()),
             readable(key, np.int32),
             parts,
-            readable(self.groups[ordinal].intern([batch.column(name) for name in spec.groups], rows), np.int32),
+            readable(self.groups[ordinal].intern([batch.column(name) for name in spec.stored_groups], rows), np.int32),
             self._carried(ordinal, batch),
             self.payload_of(ordinal, batch),
+            np.asarray(batch.column(DRAW).to_numpy()) if spec.drawn_by else None,
         )
+
+    def with_replicates(self, ordinal: int, groups: Ids, replicates: Integers) -> Ids:
+        """The ids of groups together with the number of a replicate, −1 for what is not sampled.
+
+        The groups themselves where the input has no replicates.
+        """
+        table = self.replicated.get(ordinal)
+        return groups if table is None else table.intern_pairs(groups, (replicates + 1).astype(np.int32))
 
     def payload_of(self, ordinal: int, batch: pa.RecordBatch) -> Payload:
         """The sums and extremes of an input's entries; of the pair where ``ordinal`` is the number of inputs."""
@@ -140,8 +154,9 @@ class Vocabulary:
                 (columns[name],) = self.classes[key_class].take(entries.parts[:, number])
         else:
             columns |= dict(zip(spec.keys, self.keys.take(entries.key), strict=True))
-        columns |= dict(zip(spec.groups, self.groups[ordinal].take(entries.group), strict=True))
+        columns |= dict(zip(spec.stored_groups, self.groups[ordinal].take(entries.group), strict=True))
         columns |= self.carried_columns(ordinal, entries.carried)
+        columns |= {} if entries.draws is None else {DRAW: pa.array(entries.draws)}
         columns |= {name: pa.array(payload.ints[:, i]) for i, name in enumerate(spec.integer_names)}
         for number, names in enumerate(spec.real_names):
             columns |= {name: pa.array(payload.reals[:, 2 * number + part]) for part, name in enumerate(names)}
@@ -153,7 +168,25 @@ class Vocabulary:
 
     def group_columns(self, ids: dict[int, Ids]) -> list[pa.Array]:
         """The group columns of all inputs and the pair, in their order, from the group ids of each."""
-        return [column for ordinal, groups in sorted(ids.items()) for column in self.groups[ordinal].take(groups)]
+        columns: list[pa.Array] = []
+        for ordinal, groups in sorted(ids.items()):
+            table = self.replicated.get(ordinal)
+            if table is None:
+                columns += self.groups[ordinal].take(groups)
+                continue
+            stored, replicates = (half[groups] for half in table.pairs())
+            columns += [*self.groups[ordinal].take(stored), pa.array(replicates.astype(np.int64) - 1)]
+        return columns
+
+    def group_ids_of(self, other: "Vocabulary", ids: dict[int, Ids]) -> dict[int, Ids]:
+        """Group ids of ``other`` as group ids of this vocabulary."""
+        found = {}
+        for ordinal, groups in ids.items():
+            table = other.replicated.get(ordinal)
+            stored, replicates = (groups, groups) if table is None else (half[groups] for half in table.pairs())
+            own = self.groups[ordinal].intern(other.groups[ordinal].take(stored), len(groups))
+            found[ordinal] = self.with_replicates(ordinal, readable(own, np.int32), replicates.astype(np.int64) - 1)
+        return found
 
 
 def sums_of(spec: Sums, batch: pa.RecordBatch) -> tuple[Integers, NDArray[np.float64]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal, assert_never
 
 from joinfold.algebra import Monomial
-from joinfold.physical.column_names import COUNT, short
+from joinfold.physical.column_names import COUNT, DRAW, short
 from joinfold.physical.source import InputSource
 from joinfold.types import DataType
 
@@ -173,7 +173,7 @@ class InputSpec(Sums):
     ``classes`` has the number of the key class of each key. Inputs join if their keys of the same class are equal.
     ``order`` has the columns that order rows of the same time, if rows are counted. An input is ``open_ended`` if later
     rows decide when its entries leave. ``drawn_by`` has the columns whose hash decides which rows SHED keeps; without
-    them, all rows are kept.
+    them, all rows are kept. ``replicate`` is the last of ``groups`` if the engine derives it from that hash.
     """
 
     name: str
@@ -184,15 +184,27 @@ class InputSpec(Sums):
     order: tuple[str, ...] = ()
     open_ended: bool = False
     drawn_by: tuple[str, ...] = ()
+    replicate: str | None = None
 
     def __post_init__(self) -> None:
         Sums.__post_init__(self)
         assert len(self.keys) == len(self.classes)
+        assert self.replicate is None or (self.drawn_by and self.groups[-1] == self.replicate)
 
     @property
     def identity(self) -> tuple[str, ...]:
         """The columns in which all rows of an entry are equal, in addition to the cell."""
-        return tuple(dict.fromkeys((*self.keys, *self.groups, *self.carried)))
+        return tuple(dict.fromkeys((*self.keys, *self.stored_groups, *self.carried)))
+
+    @property
+    def stored_identity(self) -> tuple[str, ...]:
+        """The columns of stored entries in which all their rows are equal, in addition to the cell."""
+        return (*self.identity, DRAW) if self.drawn_by else self.identity
+
+    @property
+    def stored_groups(self) -> tuple[str, ...]:
+        """The columns of ``groups`` that entries have: all but the replicate."""
+        return self.groups if self.replicate is None else self.groups[:-1]
 
 
 NO_PAIR = Sums()

@@ -8,8 +8,9 @@ buckets compute alike.
 from dataclasses import dataclass
 from typing import Literal
 
+from joinfold.errors import UsageError
 from joinfold.logical.expressions import Expression
-from joinfold.logical.shedding import AllTo, Budget, Favour
+from joinfold.logical.shedding import AllTo, Budget, Favour, KeepUp, Process, Sampler
 from joinfold.types import DataType
 
 WHOLE = 2**16
@@ -18,26 +19,36 @@ WHOLE = 2**16
 DRAWS = 2**62
 """Draws are at least 0 and below this."""
 
-REPLICATES = {"key": 32, "row": 8}
-"""Into how many random groups a sample is divided to estimate its error."""
+KEY_REPLICATES, ROW_REPLICATES = 32, 8
+"""Into how many random groups a sample of keys, or of the rows of an input, is divided to estimate its error."""
+
+MOST_ROWS_FOR_ONE = 255
+"""A sample of rows has at least one row of so many."""
 
 BoundRule = Literal["count", "total", "ratio", "lower bound", "upper bound", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
 class KeySampling:
-    """Keys are sampled: all rows of a key stay or go. A few heavy keys stay for certain."""
+    """Keys are sampled: all rows of a key stay or go. A few heavy keys stay for certain.
+
+    ``streams`` are those that have the key; the rows of others all stay. ``groups_are_whole``: a group has one key, so
+    it is shown as a whole or not at all.
+    """
 
     budgets: tuple[Budget, ...]
     seed: int
+    streams: tuple[int, ...]
+    groups_are_whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RowSampling:
-    """Rows are sampled, those of each input by themselves. A row that stays counts for those that went."""
+    """Rows are sampled, those of each stream by themselves, one in m. Equal rows stay or go together."""
 
     budgets: tuple[Budget, ...]
     seed: int
+    streams: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +63,23 @@ class PairRationing:
 
 
 Shedding = KeySampling | RowSampling | PairRationing
+
+
+Sampling = KeySampling | RowSampling
+
+
+def reads_clock(shedding: Shedding | None) -> bool:
+    """Whether a budget is in wall-clock time, so that PACK has to know the time of the micro-batch."""
+    return shedding is not None and any(isinstance(budget, KeepUp | Process) for budget in shedding.budgets)
+
+
+def refuse_clock(shedding: Shedding | None) -> None:
+    """Raises `UsageError` if a budget is in wall-clock time, which a bounded run does not have."""
+    if reads_clock(shedding):
+        raise UsageError(
+            "this query sheds by wall-clock time, but its inputs are bounded",
+            "start it on streams, or shed only to hold: SHED TO HOLD 64 MEGABYTES.",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +103,12 @@ class Estimates:
     """How MERGE makes estimates and bounds from the totals of a sample.
 
     ``replicates`` has the columns of totals that hold the number of the replicate: one if keys are sampled, one for
-    each sampled input if rows are. The number is −1 for what is not sampled. If ``scales`` is false, totals count for
-    what was shed already. ``complete``: a group that is shown is complete, since it is in one key. ``confidence`` is
-    between 0 and 1.
+    each sampled input if rows are. The number is −1 for what is not sampled. ``complete``: a group that is shown is
+    complete, since it is in one key. ``confidence`` is between 0 and 1.
     """
 
+    sampler: Sampler
     replicates: tuple[str, ...]
     outputs: tuple[EstimatedOutput, ...]
     confidence: float
-    scales: bool
     complete: bool

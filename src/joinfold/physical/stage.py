@@ -28,6 +28,7 @@ class Body:
     """What a stage joins and sums. A query over one stream has a second input, the constant row.
 
     A product has a column of each input, and one of the pair. The first integer product counts combinations.
+    ``replicates`` are the columns of ``groups`` that hold the replicate of a sample.
     """
 
     inputs: tuple[InputSpec, ...]
@@ -36,6 +37,7 @@ class Body:
     integer_products: tuple[tuple[int, ...], ...] = ()
     real_products: tuple[tuple[ColumnRef, ...], ...] = ()
     extremes: tuple[ExtremeFold, ...] = ()
+    replicates: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         assert len(self.inputs) >= 2
@@ -54,8 +56,8 @@ class Body:
 
     @property
     def is_global(self) -> bool:
-        """Whether there are no groups. Then there is an answer at every instant, even if nothing matches."""
-        return not self.groups
+        """Whether the query has no groups. Then there is an answer at every instant, even if nothing matches."""
+        return set(self.groups) <= set(self.replicates)
 
     @property
     def has_constant_row(self) -> bool:

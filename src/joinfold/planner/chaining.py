@@ -224,11 +224,13 @@ class _Payloads:
         reals = tuple((*(self._column(member, part) for member in step.members), _COUNTED) for part in payload.reals)
         extremes = tuple(self._extreme(step, extreme) for extreme in payload.extremes)
         inputs = zip(step.members, step.grouped, strict=True)
+        grouped = {name for groups in step.grouped for name in groups}
         return Body(
             inputs=tuple(self._input(step, member, groups) for member, groups in inputs),
             integer_products=integers,
             real_products=reals,
             extremes=extremes,
+            replicates=tuple(name for name in self.body.replicates if name in grouped),
         )
 
     def _integer_product(self, step: _Step, part: Part) -> tuple[int, ...]:

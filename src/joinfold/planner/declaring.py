@@ -97,7 +97,7 @@ class _Roles:
     @classmethod
     def of(cls, draft: PhysicalPlan, stream: int) -> "_Roles":
         frame, spec = draft.frames[stream], usual_input(draft, stream)
-        made_of = (_expressions(frame, names) for names in (spec.keys, spec.groups, spec.identity))
+        made_of = (_expressions(frame, names) for names in (spec.keys, spec.stored_groups, spec.identity))
         return cls(frame.input.alias, *made_of)
 
     def assumed(self) -> StreamStatistics:

@@ -15,10 +15,12 @@ from functools import partial, reduce
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 
 from joinfold.operators.packing.routing import pack
-from joinfold.physical.column_names import FIRST, KEEP, MATCHES, TIME
+from joinfold.physical.column_names import CLOCK, FIRST, KEEP, MATCHES, TIME
 from joinfold.physical.plan import Frame, PhysicalPlan, Pipeline
+from joinfold.physical.shedding import reads_clock
 from joinfold.physical.timing import AtArrivals
 from joinfold.runtime.blobs import BLOBS, blob_batch
 from joinfold.runtime.expressions import SOURCE, of_source, spark_text, time_text
@@ -26,6 +28,7 @@ from joinfold.runtime.relations import joined
 from joinfold.runtime.workers import prepare_worker
 
 Batches = Iterator[pa.RecordBatch]
+_CLOCK_TEXT = "UNIX_MICROS(CURRENT_TIMESTAMP())"  # Spark keeps the time of a micro-batch: a replay reads the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,8 @@ def packed(plan: PhysicalPlan, sources: dict[str, DataFrame], shuffle_keys: tupl
     for name, frames in by_source.items():
         projection = Projection.of(frames, sources[name].isStreaming)
         projections.append((sources[name].alias(SOURCE).selectExpr(*projection.texts), projection.parts))
+    if reads_clock(plan.pipeline.shedding):
+        projections = [(rows.withColumn(CLOCK, f.expr(_CLOCK_TEXT)), parts) for rows, parts in projections]
     blobs = [rows.mapInArrow(pack_stage(plan.pipeline, parts, shuffle_keys), BLOBS) for rows, parts in projections]
     return reduce(DataFrame.union, blobs)
 
@@ -108,8 +113,10 @@ def _pack_batches(
     if first is not None and isinstance(pipeline.timing.rule, AtArrivals):
         batches = whole_rows(batches, first)
     for number, batch in enumerate(batch for batch in batches if batch.num_rows):
+        clock_us = batch.column(CLOCK)[0].as_py() if CLOCK in batch.schema.names else None
         for part in parts:
-            yield blob_batch(pack(pipeline, part.stream, shuffle_keys, part.of(batch), number=number))
+            packed_batch = pack(pipeline, part.stream, shuffle_keys, part.of(batch), number=number, clock_us=clock_us)
+            yield blob_batch(packed_batch)
 
 
 def whole_rows(batches: Iterable[pa.RecordBatch], first: str) -> Batches:

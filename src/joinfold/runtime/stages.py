@@ -48,7 +48,8 @@ class StageRun:
 
     def open(self, shuffle_key: int) -> Bucket:
         """A new, empty bucket."""
-        return open_bucket(self.stage, self.pipeline.timing, self.buckets.index(shuffle_key), self.choice)
+        number, pipeline = self.buckets.index(shuffle_key), self.pipeline
+        return open_bucket(self.stage, pipeline.timing, number, self.choice, pipeline.shedding)
 
     def follow(self, bucket: Bucket, compared: Statistics | None) -> tuple[Statistics | None, Change | None]:
         """Lets a bucket change to a cheaper choice if there is one.
@@ -77,6 +78,8 @@ class StageRun:
         facts: dict[str, Any] = {"numbers": [], "before": None, "placed": None}
         if last.placed or (not isinstance(last, Concatenate) and last.changes):
             facts = {"numbers": emitted.numbers, "before": emitted.before, "placed": emitted.placed}
+        if emitted.rates is not None:
+            facts |= {"numbers": emitted.numbers, "rates": sorted(emitted.rates.items())}
         groups = [] if isinstance(last, Concatenate) else [rows.column(name) for name in last.totals.groups]
         if len(self.merges) == 1 or not groups:
             yield merge, self.merges[0], encode(rows, facts)
@@ -98,11 +101,17 @@ def run_bounded(stage: StageRun, blobs: pa.Table) -> pa.Table:
     return pa.concat_tables([blobs.filter(pc.invert(own)).cast(BLOBS_ARROW), pa.Table.from_batches([emitted])])
 
 
+def _emitted(rows: pa.RecordBatch, facts: dict[str, Any]) -> Emitted:
+    """The inverse of what `StageRun.split` writes."""
+    rates = facts.pop("rates", None)
+    return Emitted(rows, **facts, rates=None if rates is None else dict(map(tuple, rates)))
+
+
 def finish_batches(last: LastStage, schema: Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Runs MERGE over all blobs that a partition has in a micro-batch."""
     prepare_worker()
     decoded = [decode(blob) for batch in batches for blob in batch.column("blob").to_pylist() if blob is not None]
-    answers = finished(last, [Emitted(rows, **facts) for rows, facts in decoded])
+    answers = finished(last, [_emitted(rows, facts) for rows, facts in decoded])
     if answers is not None:
         target = arrow_schema(schema)
         columns = [answers.column(field.name).cast(field.type) for field in target]

@@ -63,6 +63,8 @@ class StageProcessor(StatefulProcessor):
         outgoing = [row for row in blobs if row[0] != number]
         outgoing += self.stage.split(shuffle_key, emitted)
         state.chunks.forget(bucket.is_done)
+        if bucket.has_shed_more:
+            state.chunks.thin(bucket)
         state.chunks.merge(bucket)
         warm.compared, change = self.stage.follow(bucket, warm.compared)
         _warm.keep(f"{self.run}-{shuffle_key}", state.save(bucket), warm)
@@ -89,11 +91,14 @@ def _rows(
         "cells": bucket.cells_held,
         "state_bytes": state_bytes,
         "late": [stream.late for stream in streams],
+        "shed": [stream.shed for stream in streams],
         "seen": [stream.largest for stream in streams],
         "read": bucket.rows_read if bucket.is_first else [0] * len(streams),  # all buckets know them; one reports
         "figures": _figures(bucket) if bucket.is_first else None,
         "plan": title if bucket.is_first else None,
         "change": None if change is None else str(change),
+        "kept": bucket.kept,
+        "missing_groups": bucket.missing_groups,
     }
     rows = [{"stage": number, "bucket": shuffle_key, "blob": blob} for number, shuffle_key, blob in outgoing]
     rows.append({"stage": -1, "bucket": 0, **metrics})

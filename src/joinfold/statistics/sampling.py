@@ -107,7 +107,7 @@ def _sample(
     whole = _rows_held(window, len(found), None if times is None else rate)
     held = whole * framed * share if whole > len(numbers) else None
     keys, skew = _distinct(passing, spec.keys, held)
-    groups, _ = _distinct(passing, spec.groups, held)
+    groups, _ = _distinct(passing, spec.stored_groups, held)
     entries = max(_distinct(passing, spec.identity, held)[0], keys, groups)
     known = replace(known, rate=rate * framed, passes=share, keys=keys, groups=groups, entries=entries, skew=skew)
     return Sample(known, passing)

@@ -18,13 +18,15 @@ class StreamPosition:
 
     ``occupied`` are the cells that have had a row, as far as instants still depend on them. ``origin`` is the first
     cell that had a row, under SYNC ON WINDOW ID. For a stream whose rows are numbered, ``numbered`` counts them and
-    ``moved`` counts how often its window has moved. ``late`` counts late rows.
+    ``moved`` counts how often its window has moved. ``late`` counts late rows, ``shed`` those that SHED did not
+    hold.
     """
 
     largest: int | None = None
     occupied: Integers = field(default_factory=lambda: np.empty(0, np.int64))
     origin: int | None = None
     late: int = 0
+    shed: int = 0
     numbered: int = 0
     moved: int = 0
 

@@ -1,6 +1,6 @@
 """The header of a batch of rows. Every bucket gets it, so all buckets find the same watermark."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ class Header:
     rows that pass the filters and that no entry counts: those with a NULL in their key, ON TRIGGER also those before a
     landmark begins and, where the stream is joined with relations, all rows. ``timeless`` counts the rows that pass the
     filters and have no time. ``counts_entries`` is false where entries do not tell how many rows are late: with
-    relations, and ON ARRIVAL. ``sample`` has the sample statistics of the batch, if it was sampled.
+    relations, and ON ARRIVAL. ``sample`` has the sample statistics of the batch, if it was sampled. ``load`` is what
+    SHED has to know of it, None without SHED.
     """
 
     rows: int
@@ -28,6 +29,7 @@ class Header:
     timeless: int
     counts_entries: bool
     sample: SampleStatistics | None
+    load: "Load | None" = None
 
     def facts(self) -> dict[str, Any]:
         """The header as JSON; it travels with the entries of a blob."""
@@ -40,6 +42,7 @@ class Header:
             "timeless": self.timeless,
             "counts_entries": self.counts_entries,
             "sample": None if self.sample is None else self.sample.text(),
+            "load": None if self.load is None else asdict(self.load),
         }
 
     @classmethod
@@ -56,7 +59,26 @@ class Header:
             facts["timeless"],
             facts["counts_entries"],
             SampleStatistics.of_text(facts["sample"]) if facts["sample"] else None,
+            None if facts["load"] is None else Load(**facts["load"]),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a batch of a stream costs: the rows and the bytes of its entries, and how many entries there are.
+
+    ``last_cell`` is the largest cell of an entry, None without entries. ``heavy`` has the heaviest keys: draw, rows and
+    entries of each; ``smallest`` are the smallest draws. ``clock_us`` is the time of the micro-batch, None if no budget
+    is in wall-clock time.
+    """
+
+    rows: int
+    entries: int
+    size_bytes: int
+    last_cell: int | None
+    heavy: list[tuple[int, int, int]]
+    smallest: list[int]
+    clock_us: int | None
 
 
 NOTHING_KEYLESS: dict[str, Any] = {"keyless_cells": [], "keyless_counts": []}

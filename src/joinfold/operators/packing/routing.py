@@ -19,7 +19,8 @@ import pyarrow as pa
 from joinfold.operators.codec import encode
 from joinfold.operators.emitted import Emitted
 from joinfold.operators.entries import Integers
-from joinfold.operators.packing.header import NOTHING_KEYLESS, Header
+from joinfold.operators.packing.draws import row_draws, seed_of, weigh_keys, with_draws
+from joinfold.operators.packing.header import NOTHING_KEYLESS, Header, Load
 from joinfold.operators.packing.rows import TimedRows, distinct_values, timed_rows
 from joinfold.operators.packing.rows_to_entries import aggregate
 from joinfold.operators.packing.sample_statistics import sample_statistics
@@ -28,6 +29,7 @@ from joinfold.physical.column_names import (
     BATCH,
     CELL,
     COUNT,
+    DRAW,
     INSTANT,
     KEEP,
     ORIGIN,
@@ -47,6 +49,7 @@ from joinfold.physical.edge import (
 )
 from joinfold.physical.payload import InputSpec
 from joinfold.physical.plan import Pipeline
+from joinfold.physical.shedding import KeySampling, PairRationing, RowSampling, Shedding
 from joinfold.physical.source import ViewOf
 from joinfold.physical.stage import (
     FoldAtArrivals,
@@ -57,7 +60,6 @@ from joinfold.physical.stage import (
     is_distributed,
     is_replicated,
 )
-from joinfold.physical.timing import Timing
 
 Addressed = tuple[int, int, bytes]  # stage, shuffle key, blob
 ShuffleKeys = tuple[int, ...]
@@ -71,14 +73,18 @@ def pack(
     batch: pa.RecordBatch,
     by_row: bool = False,
     number: int = 0,
+    clock_us: int | None = None,
 ) -> Iterator[Addressed]:
-    """The blobs of a batch of a stream's rows, which is batch ``number`` of its task; ``by_row`` keeps rows single."""
+    """The blobs of a batch of a stream's rows, which is batch ``number`` of its task; ``by_row`` keeps rows single.
+
+    ``clock_us`` is the time of the micro-batch, for budgets in wall-clock time.
+    """
     reading, spec = pipeline.stage_of(stream), pipeline.input_of(stream)
     stage, rows = pipeline.stages[reading], timed_rows(pipeline.timing, spec, batch)
     if isinstance(stage, FoldAtArrivals):
         yield from _arrivals(stage, reading, spec, stream, shuffle_keys, rows, number)
         return
-    entries, header = pack_rows(pipeline.timing, stage, spec, stream, rows, by_row, number)
+    entries, header = pack_rows(pipeline, stage, spec, stream, rows, by_row, number, clock_us)
     facts = header.facts()
     header_blob = encode(NO_ROWS, edge_facts(HeaderFrom(stream)) | facts) if len(pipeline.stages) > 1 else b""
     for other, reader in enumerate(pipeline.stages):
@@ -99,9 +105,17 @@ def pack(
 
 
 def pack_rows(
-    timing: Timing, stage: StatefulStage, spec: InputSpec, stream: int, rows: TimedRows, by_row: bool, number: int
+    pipeline: Pipeline,
+    stage: StatefulStage,
+    spec: InputSpec,
+    stream: int,
+    rows: TimedRows,
+    by_row: bool,
+    number: int,
+    clock_us: int | None,
 ) -> tuple[pa.RecordBatch, Header]:
     """The entries and the header of a stream's batch. Rows that will be numbered stay single."""
+    timing, shedding = pipeline.timing, pipeline.shedding
     is_counted, is_keyed = stream in timing.counting, isinstance(stage, LastRowsPerKey)
     in_window = rows.accepted | timing.any_instant  # ON TRIGGER, rows before a landmark begins can be late too
     keyless_cells, keyless_counts = np.unique(rows.cells[rows.uncounted & in_window], return_counts=True)
@@ -110,7 +124,11 @@ def pack_rows(
     everything = bool(chosen.all())
     batch = rows.batch if everything else rows.batch.filter(pa.array(chosen))
     cells = rows.cells if everything else rows.cells[chosen]
-    entries = aggregate(spec, spec.identity, batch, cells, single=by_row or is_counted or is_keyed)
+    identity = spec.identity
+    if isinstance(shedding, RowSampling) and spec.drawn_by:
+        drawn = row_draws([batch.column(name) for name in spec.drawn_by], seed_of(shedding, stream))
+        batch, identity = batch.append_column(DRAW, pa.array(drawn)), spec.stored_identity
+    entries = aggregate(spec, identity, batch, cells, single=by_row or is_counted or is_keyed)
     sampled = entries
     if is_keyed:
         counts = rows.chosen[chosen].astype(np.int64)
@@ -119,6 +137,8 @@ def pack_rows(
         entries = entries.append_column(ROW, pa.array(_row_names(rows)[chosen]))
     for name in spec.order if is_counted or is_keyed else ():
         entries = entries.append_column(name, batch.column(name))
+    if spec.drawn_by and isinstance(shedding, KeySampling | PairRationing):
+        entries = with_draws(entries, spec.drawn_by, seed_of(shedding, stream))
     header = Header(
         rows.rows,
         rows.largest_us,
@@ -128,8 +148,24 @@ def pack_rows(
         rows.timeless,
         rows.matches is None,
         sample_statistics(spec, number, rows.rows, rows.ts, sampled),
+        None if shedding is None else load_of(shedding, spec, clock_us, entries),
     )
     return entries, header
+
+
+def load_of(shedding: Shedding, spec: InputSpec, clock_us: int | None, entries: pa.RecordBatch) -> Load:
+    """What SHED has to know of a batch."""
+    cells = entries.column(CELL).to_numpy()
+    heavy, smallest = weigh_keys(entries) if isinstance(shedding, KeySampling) and spec.drawn_by else ([], [])
+    return Load(
+        rows=int(entries.column(COUNT).to_numpy().sum()),
+        entries=entries.num_rows,
+        size_bytes=entries.nbytes,
+        last_cell=int(cells.max()) if len(cells) else None,
+        heavy=heavy,
+        smallest=smallest,
+        clock_us=clock_us,
+    )
 
 
 def pass_on(

@@ -91,7 +91,7 @@ def sample_statistics(
     for at, column in enumerate(columns):
         codes[at] = stable_codes(column if looked == len(column) else column[:looked])
     counts = entries.column(COUNT).to_numpy()
-    sketches, bins = sketched(codes, _factors(spec.keys, spec.groups, names), counts[:looked])
+    sketches, bins = sketched(codes, _factors(spec.keys, spec.stored_groups, names), counts[:looked])
     rows = int(bins.sum())
     return SampleStatistics(
         read=read,

@@ -5,22 +5,24 @@ no bucket: the empty group of a query without groups, and late rows without a ke
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from joinfold.operators.batches import by_cell, cells_of
+from joinfold.operators.batches import by_cell, cells_of, draws_of
 from joinfold.operators.calendars.calendar import BEGINNING
 from joinfold.operators.calendars.open_calendars import calendars_of
 from joinfold.operators.calendars.position import Position
+from joinfold.operators.calendars.time import TimeCalendar
 from joinfold.operators.codec import decode
 from joinfold.operators.compaction import added_up, latest
 from joinfold.operators.emitted import Emitted
 from joinfold.operators.entries import Flags, Integers
 from joinfold.operators.packing.header import Header
 from joinfold.operators.stages.observed import Observed
+from joinfold.operators.stages.sampling import Sampler
 from joinfold.physical.choice import NO_CHOICE, FoldChoice
 from joinfold.physical.column_names import COUNT
 from joinfold.physical.edge import (
@@ -33,9 +35,10 @@ from joinfold.physical.edge import (
     edge_of,
 )
 from joinfold.physical.measured import Measured
+from joinfold.physical.shedding import Sampling, Shedding
 from joinfold.physical.source import StreamRows, ViewOf
 from joinfold.physical.stage import StatefulStage, input_from, inputs_of, is_replicated
-from joinfold.physical.stored import BoundariesOf, EntriesOf, OrderOf, Stored
+from joinfold.physical.stored import BoundariesOf, EntriesOf, Inside, OrderOf, Stored, Waiting
 from joinfold.physical.timing import Timing
 
 Accepted = list[tuple[Stored, pa.RecordBatch]]
@@ -55,7 +58,14 @@ class Bucket(ABC):
     counts_late: ClassVar[bool] = True
     sees_cells: ClassVar[bool] = True  # false in stages that find no instants: cells would only pile up there
 
-    def __init__(self, stage: StatefulStage, timing: Timing, number: int, choice: FoldChoice = NO_CHOICE) -> None:
+    def __init__(
+        self,
+        stage: StatefulStage,
+        timing: Timing,
+        number: int,
+        choice: FoldChoice = NO_CHOICE,
+        shedding: Shedding | None = None,
+    ) -> None:
         self.stage = stage
         self.timing = timing
         self.number = number
@@ -67,6 +77,7 @@ class Bucket(ABC):
         self.rows_read = [0] * timing.streams  # of the last micro-batch, in all buckets together
         self.touched_before = 0  # by the structures of earlier windows, before a rebuild
         self.observed = Observed(timing.windows)
+        self.sampler = Sampler(shedding, timing) if isinstance(shedding, Sampling) else None
 
     @property
     def is_first(self) -> bool:
@@ -97,6 +108,16 @@ class Bucket(ABC):
     @abstractmethod
     def touched(self) -> int:
         """How many members the structures of the windows have looked at so far."""
+
+    @property
+    def kept(self) -> float | None:
+        """The probability with which a combination of the last answer was kept; None without SHED."""
+        return None
+
+    @property
+    def missing_groups(self) -> int | None:
+        """About how many groups of this bucket the last answer lacks; None unless groups are shed as a whole."""
+        return None
 
     # --- taking in --------------------------------------------------------------------------------------------------
 
@@ -133,8 +154,9 @@ class Bucket(ABC):
                         self._count_late(stream, header, batch, ~in_time, watermark)
                 case ArrivalsFrom():
                     raise AssertionError("arrivals are for stages that answer every row")
+        needed = {stream: self.first_needed(stream) for stream in range(self.timing.streams)}
         self.take_headers(headers)
-        ordered = by_cell(accepted)
+        ordered = by_cell(self.shed(accepted, headers, needed))
         for stored, batch in ordered:
             self.receive(stored, batch)
         return ordered
@@ -156,6 +178,66 @@ class Bucket(ABC):
                 seen.append((stream, header.rows, header.largest_us, header.sample))
         self.observed.see(seen)
 
+    def shed(self, accepted: Accepted, headers: Iterable[tuple[int, Header]], needed: Mapping[int, int]) -> Accepted:
+        """What SHED holds of new rows, given the first cells that are needed. Counts the rows that it does not hold."""
+        if self.sampler is None:
+            return accepted
+        loads = [(stream, header.load) for stream, header in headers if header.load is not None]
+        self.sampler.see(loads, needed)
+        held: Accepted = []
+        for stored, batch in accepted:
+            stream = self._sampled_stream(stored)
+            if stream is not None:
+                holds = self.sampler.holds(stream, cells_of(batch), draws_of(batch))
+                self._count_shed(stored, batch, ~holds)
+                batch = batch if holds.all() else batch.filter(pa.array(holds))
+            held += [(stored, batch)] if batch.num_rows else []
+        return held
+
+    def first_needed(self, stream: int) -> int:
+        """The first cell of a stream that a later answer may need, as far as the watermark alone tells it.
+
+        All stages of a query must find the same, as they derive their rates from it.
+        """
+        calendar, watermark = self.calendars[stream], self.watermark
+        if watermark is None or not isinstance(calendar, TimeCalendar):
+            return BEGINNING
+        return calendar.content(watermark)[0]
+
+    def still_held(self, stored: Stored, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Stored rows without those that SHED no longer holds."""
+        stream = self._sampled_stream(stored)
+        if self.sampler is None or stream is None:
+            return batch
+        holds = self.sampler.still_holds(draws_of(batch))
+        return batch if holds.all() else batch.filter(pa.array(holds))
+
+    @property
+    def has_shed_more(self) -> bool:
+        """Whether the last micro-batch has lowered the rate, so that stored rows have to be thinned."""
+        return self.sampler is not None and self.sampler.lowered
+
+    def _sampled_stream(self, stored: Stored) -> int | None:
+        """The stream that stored rows come from, if it is sampled."""
+        match stored:
+            case EntriesOf(input=name):
+                spec = self.inputs[self.ordinal_of(name)]
+            case Waiting() | Inside():
+                (spec,) = self.inputs
+            case _:
+                return None
+        return self.timing.names.index(spec.name) if spec.drawn_by else None
+
+    def _count_shed(self, stored: Stored, batch: pa.RecordBatch, is_shed: Flags) -> None:
+        stream = self._sampled_stream(stored)
+        if stream is not None and is_shed.any() and self._counts_entries(stream):
+            self.position.streams[stream].shed += int(batch.column(COUNT).to_numpy()[is_shed].sum())
+
+    def _counts_entries(self, stream: int) -> bool:
+        """Whether this bucket counts the entries of a stream: of a replicated input every bucket has all of them."""
+        ordinal = next(ordinal for ordinal, spec in enumerate(self.inputs) if spec.name == self.timing.names[stream])
+        return self.is_first or not is_replicated(self.stage, ordinal)
+
     def in_time(self, stream: int, cells: Integers, watermark: int | None) -> Flags:
         """True for cells that are not late. Computes each cell once where cells lie close together."""
         if watermark is None or not len(cells):
@@ -168,11 +250,8 @@ class Bucket(ABC):
     def _count_late(
         self, stream: int, header: Header, batch: pa.RecordBatch, late: Flags, watermark: int | None
     ) -> None:
-        position, ordinal = self.position.streams[stream], input_from(self.stage, StreamRows(stream))
-        assert ordinal is not None
-        # every bucket has the entries of a replicated input, so only bucket 0 counts them
-        counts_entries = self.is_first or not is_replicated(self.stage, ordinal)
-        if counts_entries and header.counts_entries:  # otherwise the header counts all rows
+        position = self.position.streams[stream]
+        if header.counts_entries and self._counts_entries(stream):  # otherwise the header counts all rows
             position.late += int(batch.column(COUNT).to_numpy()[late].sum())
         if self.is_first:  # every bucket knows of these rows, so only bucket 0 counts them
             keyless = ~self.in_time(stream, header.keyless_cells, watermark)

@@ -8,8 +8,10 @@ the same watermark and the same occupied cells, so they answer at the same insta
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
 
 from joinfold.operators.calendars.calendar import BEGINNING, END, NOTHING, Calendar, Content
@@ -19,14 +21,18 @@ from joinfold.operators.emitted import NOTHING_EMITTED, Emitted
 from joinfold.operators.entries import Entries, Integers, joined
 from joinfold.operators.labels import GapUsedUp
 from joinfold.operators.stages.bucket import Accepted
-from joinfold.operators.stages.intake import Intake, TimedIntake, ViewIntake
+from joinfold.operators.stages.intake import Intake, Moved, TimedIntake, ViewIntake
 from joinfold.operators.stages.live_bucket import LiveBucket
 from joinfold.operators.stages.measured_selectivity import SelectivityCount
+from joinfold.operators.stages.sampling import in_sample, replicates
 from joinfold.physical.choice import FoldChoice
+from joinfold.physical.shedding import WHOLE, KeySampling, Shedding
 from joinfold.physical.source import ConstantRow, StreamRows, ViewOf
 from joinfold.physical.stage import FoldAtInstants, JoinAtMoves, ToMerge
 from joinfold.physical.stored import BoundariesOf, EntriesOf, Stored
 from joinfold.physical.timing import Timing
+from joinfold.shedding.rates import EVERYTHING, Sample
+from joinfold.window import PartitionedRows
 
 
 class Fold(LiveBucket):
@@ -34,8 +40,15 @@ class Fold(LiveBucket):
 
     stage: FoldAtInstants | JoinAtMoves
 
-    def __init__(self, stage: FoldAtInstants | JoinAtMoves, timing: Timing, number: int, choice: FoldChoice) -> None:
-        super().__init__(stage, timing, number, choice)
+    def __init__(
+        self,
+        stage: FoldAtInstants | JoinAtMoves,
+        timing: Timing,
+        number: int,
+        choice: FoldChoice,
+        shedding: Shedding | None = None,
+    ) -> None:
+        super().__init__(stage, timing, number, choice, shedding)
         self.changes = isinstance(stage, FoldAtInstants) and stage.output == ToMerge(changes=True)
         self.emission = emission_of(timing, self.calendars)
         self.intakes: dict[int, Intake] = {}
@@ -49,6 +62,8 @@ class Fold(LiveBucket):
                     pass  # it is in its window from the start
         self.contents: list[Content] = [NOTHING] * timing.streams
         self.counted = SelectivityCount(self.body)
+        self.sample = EVERYTHING  # what the windows have now
+        self.samples: dict[int, Sample] = {}  # of each answer of this micro-batch
 
     @property
     def cells_held(self) -> int:
@@ -95,8 +110,14 @@ class Fold(LiveBucket):
         if batch is None or not batch.num_rows:
             return
         entries = self.read(ordinal, batch)
-        self.live.windows.expect(ordinal, entries)
+        self._expect(ordinal, entries)
         self.intakes[ordinal].cells.add(entries)
+
+    def _expect(self, ordinal: int, entries: Entries) -> None:
+        """Prepares the windows for entries, whether the sample has them or not."""
+        if entries.draws is not None:
+            entries = self._with_replicates(ordinal, entries)
+        self.live.windows.expect(ordinal, entries)
 
     def _take_numbered(self) -> None:
         """Puts waiting rows into their blocks, as far as row boundaries tell these."""
@@ -117,10 +138,10 @@ class Fold(LiveBucket):
         for ordinal, intake in self.intakes.items():
             intake.rebuild(partial(self.live.vocabulary.adopt, old.vocabulary, ordinal))
             if intake.cells.held:
-                self.live.windows.expect(ordinal, joined(intake.cells.all()))
-        self.contents = [NOTHING] * self.timing.streams
+                self._expect(ordinal, joined(intake.cells.all()))
+        contents, self.contents = self.contents, [NOTHING] * self.timing.streams
         if self.position.applied is not None:
-            self.move(self.position.applied)
+            self._move_to(contents, self.position.applied)
         self.live.remember_given()
 
     def go_on_with(self, choice: FoldChoice) -> None:
@@ -134,10 +155,12 @@ class Fold(LiveBucket):
         applied = position.applied
         if applied is not None:
             self._take_numbered()
-            self.contents = [calendar.content(applied) for calendar in self.calendars]
+            contents = [calendar.content(applied) for calendar in self.calendars]
+            self.contents = contents
             self._drop_gone()
             self.contents = [NOTHING] * self.timing.streams
-            self.move(applied)
+            self.sample = self._sample_of(contents)
+            self._move_to(contents, applied)
             if self.is_view:  # the reader of the view has these rows already
                 self.emit(applied, applied)
                 self.live.windows.totals.take_emitted()
@@ -157,11 +180,17 @@ class Fold(LiveBucket):
         self._take_numbered()
         instants = self.instants(until)
         before = [position.applied] if self.changes and len(instants) and position.applied is not None else []
+        self.samples = {}
         for instant in (*before, *instants.tolist()):
             if instant not in before:
                 self.move(instant)
+            self.samples[instant] = self.sample
             self.emit(instant, instant)
         self._drop_gone()
+        if self.has_shed_more:
+            self._thin()
+        if self.sampler is not None:
+            self.sampler.forget(self._first_cells(self.contents))
         emitted = self.live.emitted()
         if len(instants):
             self.live.windows.expire(int(instants[-1]))
@@ -172,22 +201,32 @@ class Fold(LiveBucket):
         self.emission.prune(until)
         for calendar, content in zip(self.calendars, self.contents, strict=True):
             calendar.forget(content[0])
-        return Emitted(emitted, instants.tolist(), before[0] if before else None, placed)
+        rates = None if self.sampler is None else {at: sample.rate for at, sample in self.samples.items()}
+        return Emitted(emitted, instants.tolist(), before[0] if before else None, placed, rates=rates)
 
     def instants(self, until: int) -> Integers:
         """The instants, or the numbers of result windows, that the watermark ``until`` completes."""
         return self.emission.instants(self.position, until)
 
     def move(self, instant: int) -> None:
-        """Lets cells leave and enter until the windows have their contents of the instant.
+        """Lets cells leave and enter until the windows have their contents of the instant."""
+        contents = [calendar.content(instant) for calendar in self.calendars]
+        sample = self._sample_of(contents)
+        if sample != self.sample:
+            self._use(sample)
+        self._move_to(contents, instant)
+
+    def _move_to(self, contents: list[Content], instant: int) -> None:
+        """Lets cells leave and enter until the windows have these contents.
 
         All cells that leave go before any enters: what leaves and what enters are never inside together, and must not
         combine.
         """
         windows, before = self.live.windows, self.contents
-        self.contents = [calendar.content(instant) for calendar in self.calendars]
+        self.contents = contents
         self.position.applied = instant
-        moved = [(ordinal, intake.move(before, self.contents, instant)) for ordinal, intake in self.intakes.items()]
+        moved = [(ordinal, intake.move(before, contents, instant)) for ordinal, intake in self.intakes.items()]
+        moved = [(ordinal, self._sampled(ordinal, own)) for ordinal, own in moved]
         for ordinal, (gone, _, _) in moved:
             if gone is not None:
                 windows.leave(ordinal, gone, instant)
@@ -197,6 +236,80 @@ class Fold(LiveBucket):
                     windows.enter(ordinal, new, leaves, instant)
         except GapUsedUp:
             self.rebuild(keep_labels=True)
+
+    # --- sampling ---------------------------------------------------------------------------------------------------
+
+    def first_needed(self, stream: int) -> int:
+        """The first cell, or the first time where rows are numbered, that the window still holds.
+
+        Beside windows with PARTITION BY, only what their stage knows too.
+        """
+        if any(isinstance(window, PartitionedRows) for window in self.timing.windows):
+            return super().first_needed(stream)
+        return self.calendars[stream].done_before(self.contents[stream][0])
+
+    @property
+    def kept(self) -> float | None:
+        """The rate of the last answer."""
+        return None if self.sampler is None else self.sample.rate / WHOLE
+
+    @property
+    def missing_groups(self) -> int | None:
+        """For every group that the sample keeps at rate p there are (1 − p)/p others."""
+        shedding = None if self.sampler is None else self.sampler.shedding
+        if not isinstance(shedding, KeySampling) or not shedding.groups_are_whole:
+            return None
+        totals, rate = self.live.windows.totals, self.sample.rate
+        groups = self.live.vocabulary.group_columns(totals.group_ids(np.flatnonzero(totals.totals.ints[:, 0])))
+        replicates = groups[self.body.groups.index(self.body.replicates[0])]
+        return int(np.count_nonzero(replicates.to_numpy() >= 0) * (WHOLE - rate) / rate)
+
+    def _sample_of(self, contents: list[Content]) -> Sample:
+        """What all cells of these contents have in common."""
+        if self.sampler is None:
+            return EVERYTHING
+        return self.sampler.sample(self._first_cells(contents))
+
+    def _first_cells(self, contents: list[Content]) -> dict[int, int]:
+        pairs = zip(self.calendars, contents, strict=True)
+        return {stream: calendar.done_before(own[0]) for stream, (calendar, own) in enumerate(pairs)}
+
+    def _use(self, sample: Sample) -> None:
+        """Lets the windows have another sample of the cells that they hold.
+
+        They are rebuilt, since what was charged to an entry cannot be taken back. A view also emits the groups that the
+        new sample does not have.
+        """
+        old = self.live
+        self.sample = sample
+        self.rebuild()
+        if self.is_view:
+            self.live.touch_groups_of(old)
+
+    def _sampled(self, ordinal: int, moved: Moved) -> Moved:
+        """What leaves and enters, without what the sample does not have."""
+        gone, new, leaves = moved
+        if new is not None and leaves is not None and new.draws is not None:
+            has = in_sample(self.sample, new)
+            new, leaves = self._with_replicates(ordinal, new.take(has)), leaves[has]
+        if gone is not None and gone.draws is not None:
+            gone = self._with_replicates(ordinal, gone.take(in_sample(self.sample, gone)))
+        return Moved(
+            gone if gone is not None and len(gone) else None, new if new is not None and len(new) else None, leaves
+        )
+
+    def _with_replicates(self, ordinal: int, entries: Entries) -> Entries:
+        """Entries whose groups are divided by the replicates of the sample."""
+        assert self.sampler is not None
+        numbers = replicates(self.sampler.shedding, self.sample, entries)
+        return replace(entries, group=self.live.vocabulary.with_replicates(ordinal, entries.group, numbers))
+
+    def _thin(self) -> None:
+        """Drops the entries that are no longer held."""
+        assert self.sampler is not None
+        for ordinal, intake in self.intakes.items():
+            if self.inputs[ordinal].drawn_by:
+                intake.thin(self.sampler.still_holds)
 
     def _drop_gone(self) -> None:
         """Drops the entries that have left their windows."""

@@ -13,10 +13,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import pyarrow as pa
 
-from joinfold.operators.batches import together
+from joinfold.operators.batches import draws_of, together
 from joinfold.operators.calendars.calendar import BEGINNING, END, Calendar, Content
 from joinfold.operators.cells import Cells, cells_gone, cells_new
-from joinfold.operators.entries import Entries, Integers
+from joinfold.operators.entries import Entries, Flags, Integers
 from joinfold.operators.windows.current_rows import CurrentRows
 from joinfold.physical.column_names import CELL
 from joinfold.window import Landmark, Rows
@@ -51,6 +51,9 @@ class Intake(Protocol):
 
     def rebuild(self, adopt: Adopt) -> None:
         """Puts all entries back into ``cells``, where they wait again; ``adopt`` gives them new ids."""
+
+    def thin(self, holds: Callable[[Integers], Flags]) -> None:
+        """Drops the entries that SHED no longer holds, by their draws."""
 
     def is_done(self, last_cell: int, contents: Sequence[Content]) -> bool:
         """Whether stored entries up to this cell are no longer needed."""
@@ -111,6 +114,11 @@ class TimedIntake:
         """Gives all entries new ids; they wait again."""
         self.cells.replace(adopt(self.cells.all()))
 
+    def thin(self, holds: Callable[[Integers], Flags]) -> None:
+        """Drops entries from cells, and waiting rows."""
+        self.cells.replace(_thinned(self.cells.all(), holds))
+        self.waiting = [batch.filter(pa.array(holds(draws_of(batch)))) for batch in self.waiting]
+
     def is_done(self, last_cell: int, contents: Sequence[Content]) -> bool:
         """Whether stored entries up to this cell have left."""
         return last_cell < self.calendar.done_before(contents[self.stream][0])
@@ -165,6 +173,13 @@ class ViewIntake:
             self.cells.add(current)
         self.cells.replace(adopt(self.cells.all()))
 
+    def thin(self, holds: Callable[[Integers], Flags]) -> None:
+        """Drops rows that wait, and current rows."""
+        self.cells.replace(_thinned(self.cells.all(), holds))
+        current = self.current.take()
+        for rows in _thinned([] if current is None else [current], holds):
+            self.current.replace(rows)
+
     def is_done(self, last_cell: int, contents: Sequence[Content]) -> bool:
         """False: a row is needed until another replaces it."""
         return False
@@ -182,3 +197,13 @@ class ViewIntake:
     def given(self) -> int:
         """How many ids its id table has, also those of rows that are gone."""
         return self.current.given
+
+
+def _thinned(many: Sequence[Entries], holds: Callable[[Integers], Flags]) -> list[Entries]:
+    """The entries that are still held, without empty parts."""
+    found = []
+    for entries in many:
+        assert entries.draws is not None
+        kept = entries.take(np.flatnonzero(holds(entries.draws)))
+        found += [kept] if len(kept) else []
+    return found

@@ -26,6 +26,7 @@ from joinfold.operators.stages.bucket import Accepted, Bucket
 from joinfold.operators.values import identity_codes
 from joinfold.physical.column_names import CELL, COUNT, ORIGIN, ROW, TURN
 from joinfold.physical.edge import EntriesFrom, OrderFrom
+from joinfold.physical.shedding import Shedding
 from joinfold.physical.stage import LastRowsPerKey
 from joinfold.physical.stored import Inside, Stored, Waiting
 from joinfold.physical.timing import Timing
@@ -39,8 +40,8 @@ class LastRows(Bucket):
     stage: LastRowsPerKey
     sees_cells = False
 
-    def __init__(self, stage: LastRowsPerKey, timing: Timing, number: int) -> None:
-        super().__init__(stage, timing, number)
+    def __init__(self, stage: LastRowsPerKey, timing: Timing, number: int, shedding: Shedding | None = None) -> None:
+        super().__init__(stage, timing, number, shedding=shedding)
         self.spec = stage.input
         self.by = stage.by
         self.size = stage.rows
@@ -93,6 +94,9 @@ class LastRows(Bucket):
         if until is None:
             return NOTHING_EMITTED
         self.position.answered = until
+        if self.has_shed_more:
+            self.waiting = [self.still_held(Waiting(), batch) for batch in self.waiting]
+            self.inside = [self.still_held(Inside(), batch) for batch in self.inside]
         new = self._final(until)
         if new is None:
             return NOTHING_EMITTED
@@ -169,7 +173,7 @@ class LastRows(Bucket):
             return None
         spec = self.spec
         reals = [name for names in spec.real_names for name in names]
-        names = (*spec.identity, ORIGIN, *spec.integer_names, *reals, *spec.extreme_names)
+        names = (*spec.stored_identity, ORIGIN, *spec.integer_names, *reals, *spec.extreme_names)
         columns = {name: rows.column(name) for name in names}
         return pa.RecordBatch.from_pydict({**columns, CELL: pa.array(instants), COUNT: pa.array(counts)})
 

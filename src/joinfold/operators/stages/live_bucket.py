@@ -10,6 +10,7 @@ from joinfold.operators.stages.bucket import Bucket
 from joinfold.operators.windows.live import Live
 from joinfold.operators.windows.matched import MatchedWindows
 from joinfold.physical.choice import FoldChoice
+from joinfold.physical.shedding import Shedding
 from joinfold.physical.stage import FoldAtArrivals, FoldAtInstants, JoinAtMoves, View
 from joinfold.physical.timing import Timing
 
@@ -18,9 +19,14 @@ class LiveBucket(Bucket):
     """A bucket with live windows; ``is_view``: it emits the groups that have changed, for a later stage."""
 
     def __init__(
-        self, stage: FoldAtInstants | FoldAtArrivals | JoinAtMoves, timing: Timing, number: int, choice: FoldChoice
+        self,
+        stage: FoldAtInstants | FoldAtArrivals | JoinAtMoves,
+        timing: Timing,
+        number: int,
+        choice: FoldChoice,
+        shedding: Shedding | None = None,
     ) -> None:
-        super().__init__(stage, timing, number, choice)
+        super().__init__(stage, timing, number, choice, shedding)
         self.body = stage.body
         self.is_view = isinstance(stage, FoldAtInstants) and isinstance(stage.output, View)
         self.live = self.open_live([])

@@ -10,6 +10,7 @@ from joinfold.operators.stages.join_at_moves import MoveJoin
 from joinfold.operators.stages.last_rows import LastRows
 from joinfold.operators.stages.number_rows import RowNumbers
 from joinfold.physical.choice import FoldChoice
+from joinfold.physical.shedding import Shedding
 from joinfold.physical.stage import (
     FoldAtArrivals,
     FoldAtInstants,
@@ -22,15 +23,17 @@ from joinfold.physical.stage import (
 from joinfold.physical.timing import Timing
 
 
-def open_bucket(stage: StatefulStage, timing: Timing, number: int, choice: FoldChoice) -> Bucket:
+def open_bucket(
+    stage: StatefulStage, timing: Timing, number: int, choice: FoldChoice, shedding: Shedding | None = None
+) -> Bucket:
     """A new bucket, before its first row."""
     match stage:
         case NumberRows():
             return RowNumbers(stage, timing, number)
         case LastRowsPerKey():
-            return LastRows(stage, timing, number)
+            return LastRows(stage, timing, number, shedding)
         case FoldAtInstants():
-            return Fold(stage, timing, number, choice)
+            return Fold(stage, timing, number, choice, shedding)
         case FoldAtArrivals():
             return ArrivalFold(stage, timing, number, choice)
         case JoinAsFound():

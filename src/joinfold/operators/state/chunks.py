@@ -120,6 +120,22 @@ class Chunks:
             run.chunks = live
         self.runs = [run for run in self.runs if run.chunks]
 
+    def thin(self, bucket: Bucket) -> None:
+        """Rewrites the chunks that have entries which SHED no longer holds."""
+        for run in self.runs:
+            chunks = []
+            for chunk in run.chunks:
+                entries = self._read(chunk)
+                held = bucket.still_held(run.stored, entries)
+                if held.num_rows == entries.num_rows:
+                    chunks.append(chunk)
+                    continue
+                self._remove([chunk])
+                if held.num_rows:
+                    chunks += self._written(run.stored, held, run.is_fresh).chunks
+            run.chunks = chunks
+        self.runs = [run for run in self.runs if run.chunks]
+
     def merge(self, bucket: Bucket) -> None:
         """Merges the fresh runs of each kind that has many of them."""
         for stored in dict.fromkeys(run.stored for run in self.runs):

@@ -73,7 +73,7 @@ def stored_columns(stage: StatefulStage, stored: Stored, orders: dict[str, tuple
 
 def _entry_columns(spec: InputSpec) -> tuple[str, ...]:
     reals = (name for names in spec.real_names for name in names)
-    return (CELL, *spec.identity, *spec.integer_names, *reals, *spec.extreme_names)
+    return (CELL, *spec.stored_identity, *spec.integer_names, *reals, *spec.extreme_names)
 
 
 def identity_facts(pipeline: Pipeline, number: int, buckets: int) -> dict[str, Any]:

@@ -83,4 +83,5 @@ class CurrentRows:
 
 def _columns(rows: Entries) -> list[NDArray[np.generic]]:
     payload = [column for column in rows.payload if column is not None]
-    return [rows.cells, rows.key, rows.parts, rows.group, rows.carried, *payload]
+    draws = [] if rows.draws is None else [rows.draws]
+    return [rows.cells, rows.key, rows.parts, rows.group, rows.carried, *payload, *draws]

@@ -106,6 +106,11 @@ class GroupTotals:
             self.emitted_totals.reals.append(self.totals.dds[live])
             self.emitted_totals.extremes.append([(_taken(codes, live), _taken(has, live)) for codes, has in heads])
 
+    def touch(self, groups: Integers) -> None:
+        """Counts groups as changed, whether they have totals yet or not."""
+        self.totals.cover(int(groups.max()) + 1)
+        self.touched.append(groups)
+
     def _changed(self, heads: list[tuple[Integers, Flags]]) -> Integers:
         changed = np.zeros(self.totals.groups, np.bool_)
         for groups in self.touched:

@@ -119,6 +119,14 @@ class Live:
         """Whether the tables have many more ids and labels than there are entries."""
         return max(self.given, given_elsewhere) > max(MANY, 4 * entries, 2 * self._given_at_first)
 
+    def touch_groups_of(self, other: "Live") -> None:
+        """Lets a view emit the groups that ``other`` has had too, even if they are gone now."""
+        theirs, totals = other.windows.totals, self.windows.totals
+        groups = np.flatnonzero(theirs.totals.ints[:, 0])
+        ids = self.vocabulary.group_ids_of(other.vocabulary, theirs.group_ids(groups))
+        if len(groups) and ids:
+            totals.touch(totals.group_of([ids[ordinal] for ordinal in totals.grouped]))
+
     def emit(self, instant: int, now: int, always: bool) -> None:
         """Emits the groups as they are ``now``, under an instant or another number."""
         heads = self.windows.heads(now)

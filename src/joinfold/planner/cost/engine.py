@@ -255,7 +255,7 @@ class FoldAmounts:
     @property
     def groups(self) -> float:
         """How many groups are live: at most as many as there are combinations."""
-        grouped = [flow.groups for flow, spec in zip(self.flows, self.body.inputs, strict=True) if spec.groups]
+        grouped = [flow.groups for flow, spec in zip(self.flows, self.body.inputs, strict=True) if spec.stored_groups]
         return max(1.0, min(prod(grouped), self.live_combinations)) if grouped else 1.0
 
     @property

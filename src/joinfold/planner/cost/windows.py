@@ -165,25 +165,25 @@ def _stream_flow(
 
 def _groups(spec: InputSpec, known: StreamStatistics) -> float:
     """How many groups a stream can have. Groups that are made of keys alone are at most as many as keys."""
-    if set(spec.groups) - set(spec.keys):
+    if set(spec.stored_groups) - set(spec.keys):
         return known.groups
-    if set(spec.groups) == set(spec.keys):
-        return known.keys if spec.groups else 1.0
-    return min(known.groups, known.keys) if spec.groups else 1.0
+    if set(spec.stored_groups) == set(spec.keys):
+        return known.keys if spec.stored_groups else 1.0
+    return min(known.groups, known.keys) if spec.stored_groups else 1.0
 
 
 def _different(spec: InputSpec, known: StreamStatistics) -> float:
     """How many different entries a stream can have: keys times groups, or unlimited if other values are carried."""
     if known.entries is not None:
         return known.entries
-    if set(spec.carried) - {*spec.keys, *spec.groups}:
+    if set(spec.carried) - {*spec.keys, *spec.stored_groups}:
         return inf
-    return (known.keys if spec.keys else 1.0) * (known.groups if set(spec.groups) - set(spec.keys) else 1.0)
+    return (known.keys if spec.keys else 1.0) * (known.groups if set(spec.stored_groups) - set(spec.keys) else 1.0)
 
 
 def _view(stage: StatefulStage, flows: Sequence[Flow], instants: float) -> Flow:
     """The view of a stage as an input of a later one: at every instant, the groups that entries touch change."""
-    grouped = [flow for flow, spec in zip(flows, inputs_of(stage), strict=True) if spec.groups] or flows
+    grouped = [flow for flow, spec in zip(flows, inputs_of(stage), strict=True) if spec.stored_groups] or flows
     held = max((flow.merged for flow in grouped), default=1.0)
     if isinstance(stage, LastRowsPerKey):
         held = flows[0].keys * stage.rows

@@ -1,0 +1,149 @@
+"""Which keys or rows a bucket holds and uses under SHED. Every bucket decides alike, from the headers of all rows.
+
+    headers ──▶ load of all windows ──▶ rate ──▶ entries that are held ──▶ entries that an instant uses
+                heavy keys          ──▶ certain keys ─┘
+
+The rate changes between micro-batches only (`shedding.rates`). A bucket holds what later instants may use. An instant
+uses the sample that all its cells have in common.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from joinfold.operators.entries import Entries, Flags, Integers
+from joinfold.operators.packing.header import Load
+from joinfold.physical.shedding import (
+    KEY_REPLICATES,
+    MOST_ROWS_FOR_ONE,
+    ROW_REPLICATES,
+    WHOLE,
+    KeySampling,
+    RowSampling,
+    Sampling,
+)
+from joinfold.physical.timing import Timing
+from joinfold.shedding.controller import Controller, stepped
+from joinfold.shedding.heavy_keys import HeavyKeys
+from joinfold.shedding.live_load import LiveLoad, LoadPart
+from joinfold.shedding.rates import Rates, Sample, threshold
+
+
+class Sampler:
+    """The rates of a stage's streams, and what they are derived from. ``lowered``: by the last micro-batch."""
+
+    def __init__(self, shedding: Sampling, timing: Timing) -> None:
+        self.shedding = shedding
+        self.names = timing.names
+        self.rates = Rates.whole(shedding.streams)
+        self.heavy = HeavyKeys()
+        self.load = LiveLoad()
+        self.controller = Controller(shedding.budgets)
+        self.batch = 0
+        self.lowered = False
+
+    def see(self, loads: Iterable[tuple[int, Load]], first_cells: Mapping[int, int]) -> None:
+        """Takes the headers of a micro-batch and decides its rate; ``first_cells`` are still needed of each stream."""
+        loads = list(loads)
+        if not loads:
+            return
+        self.lowered = False
+        self.batch += 1
+        self.load.forget(first_cells)
+        seen = self.load.last_cells()
+        for stream, load in loads:
+            if load.last_cell is not None:
+                self.load.see(stream, LoadPart(load.last_cell, load.rows, load.entries, load.size_bytes))
+        sampled = [load for stream, load in loads if stream in self.rates.segments]
+        rows, entries = sum(load.rows for load in sampled), sum(load.entries for load in sampled)
+        live_rows = sum(self.load.of(stream).rows for stream in self.rates.segments)
+        heavy = (key for load in sampled for key in load.heavy)
+        smallest = (draw for load in sampled for draw in load.smallest)
+        self.heavy.see(heavy, smallest, rows, entries, live_rows)
+        self._decide(loads, seen)
+
+    def _decide(self, loads: list[tuple[int, Load]], seen: Mapping[int, int]) -> None:
+        rows = sum(load.rows for _, load in loads)
+        clock_us = max((load.clock_us for _, load in loads if load.clock_us is not None), default=None)
+        current, certain = self.rates.current, set(self.rates.certain)
+        whole = sum((self.load.of(stream) for stream in self.load.parts if stream not in self.rates.segments), _NOTHING)
+        sampled = sum(map(self.load.of, self.rates.segments), _NOTHING)
+        share = self.controller.share(rows, clock_us, sampled, whole, self.heavy.share(certain), current)
+        rate = self._possible(stepped(current, share))
+        if rate == current == WHOLE:
+            return
+        chosen = self.heavy.chosen(certain, rate / WHOLE)
+        if rate < current:
+            self.rates.lower(rate, self.batch, chosen)
+            self.lowered = True
+        elif rate > current or chosen - certain:
+            self.rates.go_on(rate, self.batch, chosen, seen)
+
+    def _possible(self, rate: int) -> int:
+        """The rate itself for keys; for rows, the next one below it that keeps one row in m."""
+        if isinstance(self.shedding, KeySampling):
+            return rate
+        return WHOLE // min(-(-WHOLE // rate), MOST_ROWS_FOR_ONE)
+
+    def holds(self, stream: int, cells: Integers, draws: Integers) -> Flags:
+        """True for the new entries of a stream that are held."""
+        return self.rates.holds(stream, cells, draws)
+
+    def still_holds(self, draws: Integers) -> Flags:
+        """True for entries that are still held after the rate was lowered.
+
+        No cell has a larger rate than the newest one, so the cells need not be known.
+        """
+        return (draws < threshold(self.rates.current)) | np.isin(draws, list(self.rates.certain))
+
+    def sample(self, first_cells: Mapping[int, int]) -> Sample:
+        """The sample of windows that begin at these cells."""
+        return self.rates.sample({stream: first_cells[stream] for stream in self.rates.segments})
+
+    def forget(self, first_cells: Mapping[int, int]) -> None:
+        """Drops what no later answer needs, which begins at these cells or after them."""
+        self.rates.forget({stream: first_cells[stream] for stream in self.rates.segments})
+
+    def facts(self) -> dict[str, Any]:
+        """What has to be stored, by the names of the streams."""
+        return {
+            "batch": self.batch,
+            "rates": self.rates.facts(self.names),
+            "heavy": self.heavy.facts(),
+            "load": self.load.facts(self.names),
+            "controller": self.controller.facts(),
+        }
+
+    def restore(self, facts: Mapping[str, Any]) -> None:
+        """Takes what was stored."""
+        self.batch = facts["batch"]
+        self.rates = Rates.from_facts(facts["rates"], self.names)
+        self.heavy = HeavyKeys.from_facts(facts["heavy"])
+        self.load = LiveLoad.from_facts(facts["load"], self.names)
+        self.controller.restore(facts["controller"])
+
+
+_NOTHING = LoadPart(0, 0, 0, 0)
+
+
+def in_sample(sample: Sample, entries: Entries) -> Flags:
+    """True for the entries that a sample has."""
+    assert entries.draws is not None
+    if sample.is_whole:
+        return np.ones(len(entries), np.bool_)
+    return (entries.draws < threshold(sample.rate)) | _is_certain(sample, entries.draws)
+
+
+def replicates(shedding: Sampling, sample: Sample, entries: Entries) -> Integers:
+    """The number of the replicate of each entry; −1 for what is not sampled."""
+    assert entries.draws is not None
+    if sample.is_whole:
+        return np.full(len(entries), -1)
+    if isinstance(shedding, RowSampling):
+        return entries.draws % ROW_REPLICATES
+    return np.where(_is_certain(sample, entries.draws), -1, entries.draws % KEY_REPLICATES)
+
+
+def _is_certain(sample: Sample, draws: Integers) -> Flags:
+    return np.isin(draws, list(sample.certain)) if sample.certain else np.zeros(len(draws), np.bool_)
