@@ -24,7 +24,8 @@ from joinfold.physical.shedding import (
     Sampling,
 )
 from joinfold.physical.timing import Timing
-from joinfold.shedding.controller import Controller, stepped
+from joinfold.shedding.control import Steps
+from joinfold.shedding.controller import Controller
 from joinfold.shedding.heavy_keys import HeavyKeys
 from joinfold.shedding.live_load import LiveLoad, LoadPart
 from joinfold.shedding.rates import Rates, Sample, threshold
@@ -41,7 +42,8 @@ class Sampler:
         self.rates = Rates.whole(shedding.streams)
         self.heavy = HeavyKeys()
         self.load = LiveLoad()
-        self.controller = Controller(shedding.budgets)
+        self.controller = Controller(shedding)
+        self.steps = Steps()
         self.batch = 0
         self.lowered = False
 
@@ -71,8 +73,10 @@ class Sampler:
         current, certain = self.rates.current, set(self.rates.certain)
         whole = sum((self._held(stream) for stream in self.load.parts if stream not in self.rates.segments), _NOTHING)
         sampled = sum(map(self._held, self.rates.segments), _NOTHING)
-        share = self.controller.share(rows, clock_us, sampled, whole, self.heavy.share(certain), current)
-        rate = self._possible(stepped(current, share))
+        share = self.controller.share(rows, clock_us, sampled, whole, self.heavy.share(certain))
+        self.steps = self.steps.toward(share)
+        rate = self._possible(self.steps.rate)
+        self.controller.use(rate / WHOLE)
         if rate == current == WHOLE:
             return
         chosen = self.heavy.chosen(certain, rate / WHOLE)
@@ -123,6 +127,7 @@ class Sampler:
             "heavy": self.heavy.facts(),
             "load": self.load.facts(self.names),
             "controller": self.controller.facts(),
+            "steps": self.steps.facts(),
         }
 
     def restore(self, facts: Mapping[str, Any]) -> None:
@@ -132,6 +137,7 @@ class Sampler:
         self.heavy = HeavyKeys.from_facts(facts["heavy"])
         self.load = LiveLoad.from_facts(facts["load"], self.names)
         self.controller.restore(facts["controller"])
+        self.steps = Steps.from_facts(facts["steps"])
 
 
 _NOTHING = LoadPart(0, 0, 0, 0)
