@@ -8,21 +8,37 @@ Every call returns a new builder. A builder is a `Query`, bound when one of its 
 the one for SQL text, so both ways give the same logical query.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Self
 
-from joinfold.dialect import Fragment, ParsedInput, ParsedQuery, read_expression
+from joinfold.dialect import Fragment, ParsedInput, ParsedQuery, ParsedShed, read_expression
 from joinfold.errors import QueryError, Span, UsageError
 from joinfold.logical.expressions import Value
 from joinfold.logical.query import Emit, Every, OnArrival, OnFull, OnSlide, OnTime, OnTrigger, OnWindowId, Source, Sync
+from joinfold.logical.shedding import (
+    FAVOURS,
+    UNSTATED,
+    AllTo,
+    Budget,
+    Favour,
+    HoldBytes,
+    HoldRows,
+    KeepUp,
+    Process,
+    Sampler,
+    budget_to_hold,
+)
 from joinfold.names import find_name, identifier_text
 from joinfold.query import Data, Query
 from joinfold.timetext import duration_us, timestamp_us
 from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
 
 _EMITS: dict[str, Emit] = {"slide": OnSlide(), "arrival": OnArrival(), "trigger": OnTrigger()}
+_SAMPLERS: dict[str, Sampler] = {"key": "key", "row": "row"}
+_FAVOURS: dict[str, Favour] = {favour: favour for favour in FAVOURS}
 _SYNCS: dict[str, Sync] = {"time": OnTime(), "full": OnFull(), "window id": OnWindowId()}
 
 
@@ -157,6 +173,44 @@ class Builder(Query):
             rule = OnWindowId(mod)
         return self._with(sync=rule)
 
+    def shed(
+        self,
+        *,
+        keep_up: bool | str = False,
+        process: int | None = None,
+        hold: int | str | None = None,
+        sample: str | None = None,
+        confidence: float | None = None,
+        favour: str | None = None,
+        at_least: int | None = None,
+        at_least_per_second: int | None = None,
+        seed: int | None = None,
+    ) -> Self:
+        """Sets how the query degrades when CPU or memory is short, as SHED does; without a budget as SHED alone.
+
+        Budgets: ``keep_up`` True or within a duration, ``process`` rows per second, ``hold`` a number of rows or a
+        size such as '64 megabytes'. Aggregates: ``sample`` by 'key' or 'row', ``confidence`` in percent. Plain joins:
+        ``favour`` 'most pairs', 'rates', 'inverse rates', 'windows', 'equal' or 'all to alias', and ``at_least`` so
+        many rows, or rows per second, of each stream.
+        """
+        budgets: list[Budget] = []
+        if keep_up is not False:
+            budgets.append(KeepUp(None if keep_up is True else duration_us(str(keep_up))))
+        if process is not None:
+            budgets.append(Process(process))
+        if hold is not None:
+            budgets.append(_held(hold) if isinstance(hold, str) else HoldRows(hold))
+        shed = ParsedShed(
+            budgets=tuple(budgets) or UNSTATED,
+            sampler=None if sample is None else _SAMPLERS[_choice("sample", sample, _SAMPLERS)],
+            confidence=confidence,
+            favour=None if favour is None else _favour(favour),
+            least_rows=at_least,
+            least_rows_per_second=at_least_per_second,
+            seed=seed,
+        )
+        return self._with(shed=shed)
+
     def option(self, **options: Value) -> Self:
         """Sets options, as OPTION (…) does."""
         for name, value in options.items():
@@ -198,7 +252,22 @@ def _named(measure: Measure | str, name: str) -> Fragment:
     return read_expression(measure.text if isinstance(measure, Measure) else measure).named(name)
 
 
-def _choice(what: str, word: str, choices: Mapping[str, object]) -> str:
+def _held(text: str) -> HoldRows | HoldBytes:
+    """The budget of '64 megabytes' or '1000 rows'."""
+    found = re.fullmatch(r"\s*(-?[0-9]{1,25})\s+(\S+)\s*", text)
+    if found is None:
+        raise UsageError(f"'{text}' is not an amount to hold", "write '64 megabytes' or '1000 rows'.")
+    return budget_to_hold(int(found[1]), found[2])
+
+
+def _favour(text: str) -> Favour | AllTo:
+    if text.startswith("all to "):
+        return AllTo(text.removeprefix("all to ").strip())
+    return _FAVOURS[_choice("favour", text, _FAVOURS, "all to alias")]
+
+
+def _choice(what: str, word: str, choices: Mapping[str, object], *others: str) -> str:
+    """The word, which is one of the choices; errors also name ``others``."""
     if word not in choices:
-        raise UsageError(f"unknown {what} rule '{word}'", f"the rules are: {', '.join(choices)}.")
+        raise UsageError(f"unknown {what} rule '{word}'", f"the rules are: {', '.join((*choices, *others))}.")
     return word

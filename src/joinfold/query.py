@@ -193,17 +193,18 @@ class Query:
                 "start needs a streaming DataFrame, but all inputs of this query are bounded", "use collect."
             )
         plan = self._plan_for(checkpoint)
-        frame = partial(self._frame, plan)
+        frame = partial(self._frame, plan, trigger=trigger)
         return start(plan, frame, self._data.spark, sink, checkpoint, trigger, partitions, name, options)
 
     def _plan_for(self, checkpoint: str) -> PlannedQuery:
-        """The plan, or, if the checkpoint was made with another root, the best plan with that root."""
-        from joinfold.runtime.checkpoint import recorded_roots
+        """The plan, or, if the checkpoint was made with another root or sampler, the best plan with that one."""
+        from joinfold.runtime.checkpoint import recorded_manifest
 
-        roots = recorded_roots(self._data.spark, checkpoint)
-        if roots is None or self.plan.root in roots:
+        recorded = recorded_manifest(self._data.spark, checkpoint)
+        if recorded is None or (self.plan.root, self.plan.sampler) == (recorded.root, recorded.sampler):
             return self.plan
-        return plan_query(self._draft, self._forced, self.statistics, roots=roots)
+        roots = frozenset({recorded.root})
+        return plan_query(self._draft, self._forced, self.statistics, roots=roots, sampler=recorded.sampler)
 
     @cached_property
     def plan(self) -> PlannedQuery:
@@ -243,7 +244,7 @@ class Query:
     def _names(self) -> list[str]:
         return list(dict.fromkeys(input_.source.name for input_ in self.logical.inputs))
 
-    def _frame(self, plan: PlannedQuery, partitions: int) -> "DataFrame":
+    def _frame(self, plan: PlannedQuery, partitions: int, trigger: str | None = None) -> "DataFrame":
         from joinfold.runtime.engine import run
 
-        return run(plan, {name: self._data.frame(name) for name in self._names}, partitions)
+        return run(plan, {name: self._data.frame(name) for name in self._names}, partitions, trigger)

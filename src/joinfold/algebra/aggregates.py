@@ -84,6 +84,14 @@ class AggregateFunction:
         return self.extremum is None
 
     @property
+    def is_estimable(self) -> bool:
+        """Whether a sample of the rows says something about all rows: it estimates sums, and bounds MIN and MAX."""
+        extremum = self.extremum
+        if extremum is not None:
+            return not extremum.by
+        return self.has_moments_only
+
+    @property
     def has_moments_only(self) -> bool:
         """Whether it is computed from moments alone, which a sample scales."""
         return all(isinstance(component, Moment) for component in self.components)

@@ -10,6 +10,7 @@ from joinfold.algebra import AGGREGATES, ALIASES
 from joinfold.dialect.checks import CHECKS, check_output_names
 from joinfold.dialect.expressions import CHAINED_OPERATORS, ExpressionBinder, conjunction, contains_aggregate
 from joinfold.dialect.scope import Scope
+from joinfold.dialect.shed_checks import bind_shed
 from joinfold.dialect.syntax import ParsedInput, ParsedQuery
 from joinfold.dialect.tokens import Fragment
 from joinfold.dialect.windows import partition_span
@@ -92,6 +93,7 @@ def _bound(parsed: ParsedQuery, catalog: Mapping[str, Source]) -> LogicalQuery:
         emit=None if not aggregated or isinstance(sync, OnWindowId) else parsed.emit or _default_emit(inputs),
         changes=bool(parsed.changes),
         sync=sync,
+        shed=bind_shed(parsed, inputs, aggregated),
         options=parsed.options,
     )
     for check in CHECKS:

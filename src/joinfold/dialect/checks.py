@@ -5,10 +5,11 @@ from itertools import combinations
 from math import gcd
 from typing import assert_never
 
+from joinfold.dialect.shed_checks import check_shed
 from joinfold.dialect.syntax import ParsedQuery
 from joinfold.dialect.tokens import Fragment
 from joinfold.errors import QueryError
-from joinfold.logical.query import Input, LogicalQuery, OnArrival, OnFull, OnSlide, OnWindowId, moves
+from joinfold.logical.query import Input, LogicalQuery, OnArrival, OnFull, OnSlide, OnWindowId, bound_names, moves
 from joinfold.timetext import UNITS_US, duration_text
 from joinfold.window import Continuous, Grid, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, common
 
@@ -135,18 +136,28 @@ def check_window_id(query: LogicalQuery, parsed: ParsedQuery) -> None:
 
 def check_output_names(query: LogicalQuery, fragments: list[Fragment]) -> None:
     """The columns of the answer have different names. ``fragments`` are the texts of the outputs, in order."""
+    bounded = {
+        bound.lower(): query.outputs[number].name
+        for number in query.estimated
+        for bound in bound_names(query.outputs[number].name)
+    }
+    others = {field.name.lower() for field in (*query.preceding, *query.following)}
     seen: set[str] = set()
-    leading = len(query.schema.names) - len(query.outputs)
-    for position, name in enumerate(query.schema.names):
-        if name.lower() in seen:
-            fragment = fragments[position - leading]
-            is_leading = name.lower() in {other.lower() for other in query.schema.names[:leading]}
-            what = f"the answer already has a column '{name}'" if is_leading else f"two outputs are called '{name}'"
-            hint = "give it another name with AS."
-            if fragment.is_star:
-                hint = "list the columns and give each its own name with AS."
-            raise QueryError(what, fragment.name_span, hint)
-        seen.add(name.lower())
+    for output, fragment in zip(query.outputs, fragments, strict=True):
+        name = output.name.lower()
+        if name in others:
+            what = f"the answer already has a column '{output.name}'"
+        elif name in seen:
+            what = f"two outputs are called '{output.name}'"
+        elif name in bounded:
+            what = f"'{output.name}' is already the name of a bound of '{bounded[name]}', which SHED estimates"
+        else:
+            seen.add(name)
+            continue
+        hint = "give it another name with AS."
+        if fragment.is_star:
+            hint = "list the columns and give each its own name with AS."
+        raise QueryError(what, fragment.name_span, hint)
 
 
 def _moves_text(grid: Grid, factor: str) -> str:
@@ -173,4 +184,5 @@ CHECKS: tuple[Callable[[LogicalQuery, ParsedQuery], None], ...] = (
     check_emit,
     check_full,
     check_window_id,
+    check_shed,
 )

@@ -1,4 +1,4 @@
-"""The grammar of a query: SELECT … FROM inputs with windows …, and EMIT, SNAPSHOT or CHANGES, SYNC and OPTION.
+"""The grammar of a query: SELECT … FROM inputs with windows …, and EMIT, SNAPSHOT or CHANGES, SYNC, SHED and OPTION.
 
 A hand-written recursive-descent parser over sqlglot's tokens. The clauses after HAVING may come in any order, each at
 most once.
@@ -12,7 +12,9 @@ from typing import Any
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from joinfold.dialect.reader import CLAUSES, REFUSED, TRAILING, TokenReader
 from joinfold.dialect.refusals import NO_SUBQUERY
+from joinfold.dialect.shedding import read_shed
 from joinfold.dialect.syntax import ParsedInput, ParsedQuery
 from joinfold.dialect.tokens import CLOSING, OPENING, Fragment, parse_expression, span_of, tokenize
 from joinfold.dialect.windows import parse_window, read_duration
@@ -30,34 +32,10 @@ from joinfold.logical.query import (
     Sync,
 )
 
-CLAUSES = ("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "EMIT", "SNAPSHOT", "CHANGES", "SYNC", "OPTION")
 ORDER = (
-    "the clauses are, in order: SELECT, FROM, WHERE, GROUP BY, HAVING; then EMIT, SNAPSHOT or CHANGES, SYNC, OPTION."
+    "the clauses are, in order: SELECT, FROM, WHERE, GROUP BY, HAVING; "
+    "then EMIT, SNAPSHOT or CHANGES, SYNC, SHED, OPTION."
 )
-
-REFUSED = {
-    "DISTINCT": ("DISTINCT is not supported", "GROUP BY the columns instead: a group is one row."),
-    "ORDER BY": (
-        "ORDER BY is not supported",
-        "sort the result in Spark: the rows of an answer have no order.",
-    ),
-    "LIMIT": ("LIMIT is not supported", "limit the result in Spark: the rows of an answer have no order."),
-    "JOIN": ("JOIN … ON is not supported", "list the inputs with commas and put the condition in WHERE."),
-    "INNER": ("JOIN … ON is not supported", "list the inputs with commas and put the condition in WHERE."),
-    "CROSS": ("cross joins are not supported", "list the inputs with commas and connect them in WHERE."),
-    **dict.fromkeys(
-        ("LEFT", "RIGHT", "FULL", "OUTER", "NATURAL", "SEMI", "ANTI"),
-        (
-            "outer, semi and natural joins are not supported",
-            "only combinations that match are joined: list the inputs with commas and put the condition in WHERE.",
-        ),
-    ),
-    "UNION": (
-        "UNION is not supported",
-        "run two queries, or union the streams in Spark before registering them.",
-    ),
-    "QUALIFY": ("QUALIFY is not supported", "filter groups with HAVING."),
-}
 
 
 def parse(text: str) -> ParsedQuery:
@@ -65,13 +43,11 @@ def parse(text: str) -> ParsedQuery:
     return _Statement(text).read()
 
 
-class _Statement:
-    """One pass over the tokens of a query; ``at`` is the next token to read."""
+class _Statement(TokenReader):
+    """A query, read from its first token to its last."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.tokens = tokenize(text)
-        self.at = 0
+        super().__init__(text, tokenize(text))
         while self.tokens and self.tokens[-1].token_type == TokenType.SEMICOLON:
             self.tokens.pop()
         self._check_statements()
@@ -98,56 +74,6 @@ class _Statement:
         group_by = self.expressions("GROUP BY") if self.accept("GROUP BY") else ()
         having = self.condition("HAVING")
         return self.trailing_clauses(ParsedQuery(select, tuple(inputs), where, group_by, having))
-
-    # --- reading tokens -------------------------------------------------------------------------------------
-
-    def here(self) -> Token:
-        """The next token; at the end of the query, the last token."""
-        return self.tokens[min(self.at, len(self.tokens) - 1)]
-
-    def ended(self) -> bool:
-        """Whether all tokens have been read."""
-        return self.at >= len(self.tokens)
-
-    def word(self) -> str:
-        """The next token in upper case; empty at the end of the query and for quoted text."""
-        if self.ended() or self.here().token_type in (TokenType.STRING, TokenType.IDENTIFIER):
-            return ""
-        return " ".join(self.here().text.upper().split())
-
-    def next(self) -> Token:
-        """Reads the next token."""
-        token = self.here()
-        self.at += 1
-        return token
-
-    def accept(self, word: str) -> bool:
-        """Reads the word if it is next, and tells whether it was."""
-        if self.word() != word:
-            return False
-        self.at += 1
-        return True
-
-    def expect(self, word: str, where: str, hint: str | None = None, others: tuple[str, ...] = ()) -> None:
-        """Reads the word, or raises an error that names it and ``others``, which the caller has tried already."""
-        if self.word() in REFUSED:
-            self.refuse()
-        if not self.accept(word):
-            words = (word, *others)
-            expected = " or ".join(part if part.isalpha() else repr(part) for part in words)
-            raise self.error(f"expected {expected} {where}", keyword_hint(self.word(), words, hint))
-
-    def error(self, message: str, hint: str | None = None) -> QueryError:
-        """An error at the next token, or after the last one."""
-        if self.ended():
-            end = self.tokens[-1].end + 1
-            return QueryError(f"{message}, but the query ends", Span(self.text, end, end + 1), hint)
-        return QueryError(message, span_of([self.here()], self.text), hint)
-
-    def refuse(self) -> None:
-        """Raises the error for the next word, a keyword of SQL that joinfold does not support."""
-        message, hint = REFUSED[self.word()]
-        raise self.error(message, hint)
 
     def _check_statements(self) -> None:
         for token, following in pairwise(self.tokens):
@@ -204,8 +130,8 @@ class _Statement:
             depth += (token.token_type in OPENING) - (token.token_type in CLOSING)
             self.at += 1
         if self.at == start:
-            is_our_clause = self.word() in ("EMIT", "SNAPSHOT", "CHANGES", "SYNC", "OPTION")
-            hint = f"put the name of a column in backticks: `{self.here().text}`." if is_our_clause else None
+            is_ours = self.word() in TRAILING
+            hint = f"put the name of a column in backticks: `{self.here().text}`." if is_ours else None
             raise self.error(f"{clause} needs an expression here", hint)
         return parse_expression(self.tokens[start : self.at], self.text)
 
@@ -215,7 +141,7 @@ class _Statement:
         name = self.name("a stream or relation")
         while self.accept("."):
             name += "." + self.name("the rest of the name")
-        span = span_of(self.tokens[start : self.at], self.text)
+        span = self.since(start)
         alias, alias_span = self.alias()
         window = window_span = None
         if self.word() == "[":
@@ -223,7 +149,7 @@ class _Statement:
             while self.word() != "]":
                 self.next()
             self.next()
-            window_span = span_of(self.tokens[opened : self.at], self.text)
+            window_span = self.since(opened)
             window = parse_window(self.tokens[opened + 1 : self.at - 1], window_span)
             second, second_span = self.alias()
             if alias is not None and second is not None:
@@ -238,23 +164,14 @@ class _Statement:
             return None, None
         return self.name("an alias"), span_of([self.tokens[self.at - 1]], self.text)
 
-    def name(self, what: str) -> str:
-        """A plain or quoted name; errors call it ``what``."""
-        token = self.here()
-        quoted = token.token_type == TokenType.IDENTIFIER
-        if self.ended() or self.word() in CLAUSES or not (quoted or token.text.isidentifier()):
-            if self.word() == "(" and what == "a stream or relation":
-                raise self.error("subqueries are not supported", NO_SUBQUERY)
-            raise self.error(f"expected {what}" + ("" if self.ended() else f", not '{token.text}'"))
-        return self.next().text
-
     def trailing_clauses(self, query: ParsedQuery) -> ParsedQuery:
-        """EMIT, SNAPSHOT or CHANGES, SYNC and OPTION."""
+        """EMIT, SNAPSHOT or CHANGES, SYNC, SHED and OPTION."""
         readers: dict[str, tuple[str, Callable[[], object]]] = {
             "EMIT": ("emit", self.emit),
             "SNAPSHOT": ("changes", lambda: False),
             "CHANGES": ("changes", lambda: True),
             "SYNC": ("sync", self.sync),
+            "SHED": ("shed", lambda: read_shed(self)),
             "OPTION": ("options", self.options),
         }
         found: dict[str, Any] = {}
@@ -271,7 +188,7 @@ class _Statement:
                 what = "only one SNAPSHOT or CHANGES is allowed" if field == "changes" else f"{clause} is given twice"
                 raise QueryError(what, span_of([self.tokens[start]], self.text))
             found[field] = reader()
-            spans[field] = span_of(self.tokens[start : self.at], self.text)
+            spans[field] = self.since(start)
         return replace(query, spans=tuple(spans.items()), **found)
 
     def emit(self) -> Emit:
@@ -282,8 +199,7 @@ class _Statement:
                 self.next()
             if self.at == start:
                 raise self.error("EMIT EVERY needs a duration", "write EMIT EVERY 5 SECONDS.")
-            following = ("SNAPSHOT", "CHANGES", "SYNC", "OPTION")
-            return Every(read_duration(self.tokens[start : self.at], self.text, "the EMIT period", following))
+            return Every(read_duration(self.tokens[start : self.at], self.text, "the EMIT period", TRAILING[1:]))
         rules: dict[str, Emit] = {"SLIDE": OnSlide(), "ARRIVAL": OnArrival(), "TRIGGER": OnTrigger()}
         hint = "write EMIT ON SLIDE, ON ARRIVAL, ON TRIGGER or EVERY 5 SECONDS."
         return rules[self.choice("EMIT", tuple(rules), hint, others=("EVERY",))]
@@ -304,11 +220,7 @@ class _Statement:
     def choice(self, clause: str, rules: tuple[str, ...], hint: str, others: tuple[str, ...] = ()) -> str:
         """``ON rule``; ``others`` are words that are also allowed in the place of ON."""
         self.expect("ON", f"after {clause}", hint, others)
-        if self.ended():
-            raise self.error(f"{clause} ON needs a rule", hint)
-        if self.word() not in rules:
-            raise self.error(f"unknown {clause} rule '{self.here().text}'", keyword_hint(self.word(), rules, hint))
-        return self.next().text.upper()
+        return self.one_of(rules, f"{clause} ON needs a rule", f"unknown {clause} rule", hint)
 
     def options(self) -> tuple[tuple[str, Value], ...]:
         """``(name = value, …)``."""

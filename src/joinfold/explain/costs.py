@@ -13,6 +13,7 @@ from joinfold.explain.physical_tree import plan_tree
 from joinfold.explain.tables import Table
 from joinfold.logical.query import Input
 from joinfold.planner.cost.estimates import Alternative, Decision, Estimate, StageEstimate, StageKind
+from joinfold.planner.forecasting import Forecast
 from joinfold.planner.planned_query import PlannedQuery
 
 MOST_SHOWN = 12
@@ -24,7 +25,8 @@ def cost_text(plan: PlannedQuery) -> str:
     if plan.decision is None:
         return tree
     tables = (statistics_table(plan, plan.decision), alternatives_table(plan.decision))
-    return "\n\n".join([tree, *map(str, tables), reason_text(plan.decision)])
+    shed = [] if plan.forecast is None else [str(forecast_table(plan.forecast))]
+    return "\n\n".join([tree, *map(str, tables), *shed, reason_text(plan.decision)])
 
 
 def cost_tree_text(plan: PlannedQuery) -> str:
@@ -92,6 +94,23 @@ def shown_alternatives(decision: Decision) -> tuple[Alternative, ...]:
         return first
     kept = (*first[: MOST_SHOWN - 1], decision.chosen)
     return tuple(sorted(kept, key=lambda alternative: alternative.estimate.cpu))
+
+
+def forecast_table(forecast: Forecast) -> Table:
+    """What SHED is expected to keep, and how far off its estimates will be, for each way of sampling."""
+    rows = tuple(
+        (
+            f"by {own.sampler}",
+            share_text(own.rate),
+            "no estimate" if own.error is None else "exact" if own.error == 0 else f"± {share_text(own.error)}",
+        )
+        for own in forecast.samplers
+    )
+    notes = [f"{share_text(forecast.sheddable)} of the CPU can be shed. Reading the streams cannot."]
+    if forecast.at_floor:
+        notes.append("The budget is below what reading the streams takes: the query will fall behind.")
+    header = ("sample", "kept", "error of a count")
+    return Table("SHED, with the standard error of a count over all keys", header, rows, marked=0, notes=tuple(notes))
 
 
 def reason_text(decision: Decision) -> str:

@@ -14,6 +14,19 @@ from joinfold.logical.query import (
     OnTrigger,
     OnWindowId,
 )
+from joinfold.logical.shedding import (
+    AllTo,
+    Budget,
+    Estimating,
+    Favouring,
+    HoldAvailable,
+    HoldBytes,
+    HoldRows,
+    KeepUp,
+    Process,
+    Shed,
+    percent_text,
+)
 from joinfold.logical.sql import expression_text, input_text
 from joinfold.timetext import duration_text
 
@@ -28,9 +41,35 @@ def query_tree(query: LogicalQuery) -> Tree:
     for aggregate in query.aggregates:
         reads = ", ".join(sorted(inputs_read(aggregate))) or "no column"
         facts.append(Tree(f"aggregate {expression_text(aggregate)}, reads {reads}"))
+    if query.shed is not None:
+        facts.append(Tree(shed_text(query.shed)))
     inputs = tuple(_input_tree(query, input_) for input_ in query.inputs)
     below = (_join_tree(query.graph, inputs),) if len(inputs) > 1 else inputs
     return Tree(_title(query), (*facts, *below))
+
+
+def shed_text(shed: Shed) -> str:
+    """The clause SHED in words, with its defaults."""
+    budgets = " and ".join(map(_budget_text, shed.budgets))
+    match shed.how:
+        case Estimating(sampler=sampler, confidence=confidence):
+            sampled = "key or row, as planned" if sampler is None else sampler
+            how = f"estimates from a sample by {sampled}, confidence {percent_text(confidence)} percent"
+        case Favouring(favour=favour, floors=floors):
+            to = f"all to {favour.alias}" if isinstance(favour, AllTo) else favour
+            how = f"favours {to}" + "".join(f", at least {floor.lower()} of each" for floor in floors)
+    return f"shed to {budgets}; {how}; seed {shed.seed}"
+
+
+def _budget_text(budget: Budget) -> str:
+    match budget:
+        case KeepUp(within_us=within_us):
+            interval = "the trigger interval" if within_us is None else duration_text(within_us)
+            return f"keep up within {interval}"
+        case HoldAvailable():
+            return "hold what fits into the memory of the workers"
+        case Process() | HoldRows() | HoldBytes():
+            return budget.to_sql().lower()
 
 
 def _title(query: LogicalQuery) -> str:

@@ -11,6 +11,7 @@ from joinfold.physical.choice import FoldChoice
 from joinfold.physical.payload import InputSpec
 from joinfold.physical.plan import Attachment, Frame, FrameColumn, PhysicalPlan
 from joinfold.physical.probe_order import steps_from
+from joinfold.physical.shedding import KeySampling, RowSampling
 from joinfold.physical.source import ConstantRow, StreamRows, ViewOf
 from joinfold.physical.stage import (
     Body,
@@ -95,7 +96,12 @@ def _joining_tree(plan: PhysicalPlan, stage: JoiningStage, number: int, note: No
         title = f"{_view_name(plan, number)} = {title}"
         facts = [_view_tree(plan, body)]
     else:
-        facts = [Tree("answers " + when_text(query)), *_one_fold_trees(plan), *_method_trees(plan)]
+        facts = [
+            Tree("answers " + when_text(query)),
+            *_shed_trees(plan),
+            *_one_fold_trees(plan),
+            *_method_trees(plan),
+        ]
     read = [tree for spec in body.inputs if (tree := _source_tree(plan, spec, note)) is not None]
     if plan.pipeline.numbers_rows and stage is plan.answering:
         read.append(_stage_tree(plan, 0, note))
@@ -134,6 +140,29 @@ def _number_rows_tree(plan: PhysicalPlan, stage: NumberRows, number: int, note: 
         )
     title = "NUMBER rows in the order of their stream; every bucket gets the row boundaries"
     return Tree(title + note("FOLD", number), tuple(trees))
+
+
+def _shed_trees(plan: PhysicalPlan) -> list[Tree]:
+    """What SHED samples, and which streams stay whole."""
+    shedding = plan.pipeline.shedding
+    match shedding:
+        case KeySampling(streams=streams):
+            sampled = next(spec for spec in map(plan.pipeline.input_of, streams))
+            number = next(number for number, members in enumerate(plan.keys) if _drawn(plan, sampled) & set(members))
+            title = f"sheds keys of {_equality(plan.keys[number])}; the heaviest stay"
+        case RowSampling(streams=streams):
+            title = "sheds rows of each stream by themselves"
+        case _:
+            return []
+    whole = [name for stream, name in enumerate(plan.timing.names) if stream not in streams]
+    return [Tree(title + (f"; all rows of {' and '.join(whole)} stay" if whole else ""))]
+
+
+def _drawn(plan: PhysicalPlan, spec: InputSpec) -> set[Expression]:
+    """The expressions that decide what is kept of an input."""
+    assert isinstance(spec.source, StreamRows)
+    columns = plan.frames[spec.source.stream].expressions
+    return {columns[name] for name in spec.drawn_by}
 
 
 def _one_fold_trees(plan: PhysicalPlan) -> list[Tree]:

@@ -20,6 +20,7 @@ from joinfold.inprocess.driver import InProcess, Measures
 from joinfold.inprocess.rows import Arrival, Rows, kind_of, times_of
 from joinfold.logical.query import LogicalQuery, Source
 from joinfold.physical.plan import PhysicalPlan
+from joinfold.physical.shedding import refuse_clock
 from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
 
@@ -49,6 +50,7 @@ def run_in_process(
         hint = "give a number of at least 1, or None for all rows at once."
         raise UsageError(f"rows_per_step cannot be {rows_per_step}", hint)
     plan = plan_query(query) if isinstance(query, LogicalQuery) else query
+    refuse_clock(plan.pipeline.shedding)
     check_data(plan, data)
     streams = {frame.input.source.name: frame.input.source for frame in plan.frames}
     tables = {name: rows for name, rows in data.items() if name not in streams}

@@ -189,17 +189,22 @@ class LogicalQuery:
 
     @property
     def schema(self) -> Schema:
-        """The columns of the answer: the leading columns, ``change`` under CHANGES, then the SELECT list.
-
-        Under SHED, an estimate is followed by its bounds, and ``kept`` is the last column.
-        """
-        changes = (Field("change", STRING),) if self.changes else ()
+        """The columns of the answer: the SELECT list, where bounds follow each estimate, and what is around it."""
         selected: list[Field] = []
         for number, output in enumerate(self.outputs):
             names = [output.name, *(bound_names(output.name) if number in self.estimated else ())]
             selected += [Field(name, output.expression.type) for name in names]
-        kept = (Field("kept", DOUBLE),) if self.is_estimate else ()
-        return Schema((*self.leading, *changes, *selected, *kept))
+        return Schema((*self.preceding, *selected, *self.following))
+
+    @property
+    def preceding(self) -> tuple[Field, ...]:
+        """The columns before the SELECT list: the leading ones, and ``change`` under CHANGES."""
+        return (*self.leading, *((Field("change", STRING),) if self.changes else ()))
+
+    @property
+    def following(self) -> tuple[Field, ...]:
+        """The columns after the SELECT list: ``kept`` where answers are estimates."""
+        return (Field("kept", DOUBLE),) if self.is_estimate else ()
 
     @property
     def is_estimate(self) -> bool:

@@ -48,6 +48,8 @@ def query_text(query: LogicalQuery) -> str:
     if query.having is not None:
         lines.append("HAVING " + expression_text(query.expanded(query.having)))
     lines += [rule for rule in (emit_text(query), sync_text(query)) if rule]
+    if query.shed is not None:
+        lines.append(query.shed.to_sql())
     if query.options:
         options = (f"{identifier_text(name)} = {_option_text(value)}" for name, value in query.options)
         lines.append(f"OPTION ({', '.join(options)})")

@@ -6,10 +6,11 @@ from types import MappingProxyType
 
 from joinfold.logical.expressions import AggregateValue, Column, Expression, GroupValue, rewrite
 from joinfold.logical.query import Input, LogicalQuery
+from joinfold.logical.shedding import Sampler
 from joinfold.physical.choice import FoldChoice
 from joinfold.physical.column_names import ANSWER, Role, aggregate_column, group_column
 from joinfold.physical.payload import InputSpec
-from joinfold.physical.shedding import Shedding
+from joinfold.physical.shedding import KeySampling, RowSampling, Shedding
 from joinfold.physical.source import StreamRows, ViewOf
 from joinfold.physical.stage import (
     Body,
@@ -172,6 +173,17 @@ class PhysicalPlan:
     def choice(self) -> FoldChoice:
         """The choice for the answering stage."""
         return self.choices[-1]
+
+    @property
+    def sampler(self) -> Sampler | None:
+        """What SHED samples; None if it samples nothing."""
+        match self.pipeline.shedding:
+            case KeySampling():
+                return "key"
+            case RowSampling():
+                return "row"
+            case _:
+                return None
 
     @property
     def has_complete_groups(self) -> bool:

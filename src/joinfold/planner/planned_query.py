@@ -10,6 +10,7 @@ from joinfold.physical.plan import PhysicalPlan
 from joinfold.physical.stage import Body, Concatenate, JoiningStage, LastStage, Merge, StatefulStage, Totals
 from joinfold.planner.adapting import Following
 from joinfold.planner.cost.estimates import Decision
+from joinfold.planner.forecasting import Forecast
 
 Keys = Sequence[tuple[Expression, ...]]
 
@@ -18,11 +19,13 @@ Keys = Sequence[tuple[Expression, ...]]
 class PlannedQuery(PhysicalPlan):
     """A physical plan with the decision for it.
 
-    ``decision`` is None if nothing was estimated, ``following`` if a running query keeps its plan.
+    ``decision`` is None if nothing was estimated, ``following`` if a running query keeps its plan, ``forecast`` unless
+    SHED samples.
     """
 
     decision: Decision | None = None
     following: Following | None = None
+    forecast: Forecast | None = None
 
 
 def with_stages(

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from joinfold.logical.query import LogicalQuery
+from joinfold.logical.shedding import Sampler
 from joinfold.physical.choice import usual_choice
 from joinfold.planner.chaining import needs_chain
 from joinfold.planner.context import Context
@@ -10,6 +11,7 @@ from joinfold.planner.cost.weights import Weights, usual_weights
 from joinfold.planner.drafting.draft import draft
 from joinfold.planner.forcing import Plan
 from joinfold.planner.passes.choose import choose
+from joinfold.planner.passes.choose_sampler import choose_sampler
 from joinfold.planner.passes.follow_data import follow_data
 from joinfold.planner.passes.keep_last_rows import keep_last_rows
 from joinfold.planner.passes.number_rows import number_rows
@@ -18,7 +20,7 @@ from joinfold.planner.stream_statistics import Statistics
 
 Pass = Callable[[PlannedQuery, Context], PlannedQuery]
 
-PASSES: tuple[Pass, ...] = (number_rows, keep_last_rows, choose, follow_data)
+PASSES: tuple[Pass, ...] = (choose_sampler, number_rows, keep_last_rows, choose, follow_data)
 
 
 def plan_query(
@@ -27,16 +29,17 @@ def plan_query(
     statistics: Statistics | None = None,
     weights: Weights | None = None,
     roots: frozenset[str | None] | None = None,
+    sampler: Sampler | None = None,
 ) -> PlannedQuery:
     """The plan of a query or of its draft. ``forced`` overrides OPTION.
 
     With ``statistics`` the plan is chosen by cost. ``weights`` are the prices of operations, by default those of this
-    machine. If ``roots`` is given, only plans with one of these roots are considered. Raises `QueryError` for a forced
-    plan that cannot run, and for a query that no engine runs yet.
+    machine. If ``roots`` is given, only plans with one of these roots are considered; if ``sampler`` is, SHED samples
+    by it. Raises `QueryError` for a forced plan that cannot run, and for a query that no engine runs yet.
     """
     plan = query if isinstance(query, PlannedQuery) else draft(query)
     wanted = Plan.wanted(plan.query.options, forced)
-    context = Context(wanted, statistics, weights or usual_weights(), roots)
+    context = Context(wanted, statistics, weights or usual_weights(), roots, sampler)
     for change in PASSES:
         plan = change(plan, context)
     return plan

@@ -140,7 +140,7 @@ class Group:
             found.append(value)
             if number in self.query.estimated:
                 found += self.bounds(output.expression, value)
-        return (*found, float(self.sample.share))
+        return (*found, float(self.sample.share) ** self.sample.axes)
 
     def estimates(self, without: Cell | None = None, more: Weight = 1) -> list[Value]:
         """The aggregates, from members that count by their weights.

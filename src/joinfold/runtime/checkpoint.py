@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from joinfold.dialect import bind, parse
 from joinfold.errors import QueryError, UsageError
 from joinfold.logical.query import Input, LogicalQuery
+from joinfold.logical.shedding import Sampler
 from joinfold.logical.sql import query_text
 from joinfold.names import identifier_text
 from joinfold.operators.codec import VERSION
@@ -52,7 +53,8 @@ class InputFacts:
 class Manifest:
     """What a query must have in common with its checkpoint.
 
-    ``zone`` is None if the query does not depend on a time zone. ``root`` is None if the plan is not a chain.
+    ``zone`` is None if the query does not depend on a time zone. ``root`` is None if the plan is not a chain,
+    ``sampler`` unless SHED samples.
     """
 
     query: str
@@ -60,6 +62,7 @@ class Manifest:
     zone: str | None
     partitions: int
     root: str | None
+    sampler: Sampler | None = None
     blob_version: int = VERSION
 
     @classmethod
@@ -68,7 +71,7 @@ class Manifest:
         query = plan.query
         inputs = tuple(InputFacts.of(query, input_) for input_ in query.inputs)
         zone_read = zone if query.reads_zone else None
-        return cls(query_text(query.without_options), inputs, zone_read, partitions, plan.root)
+        return cls(query_text(query.without_options), inputs, zone_read, partitions, plan.root, plan.sampler)
 
     @classmethod
     def from_facts(cls, facts: dict[str, Any]) -> "Manifest":
@@ -121,10 +124,9 @@ def _means(text: str, query: LogicalQuery) -> bool:
     return recorded.without_options == query.without_options
 
 
-def recorded_roots(spark: SparkSession, directory: str) -> frozenset[str | None] | None:
-    """A set with the recorded root of a checkpoint: an alias, or None for one fold. None if there is no manifest."""
-    recorded = _read(spark, directory)
-    return None if recorded is None else frozenset({recorded.root})
+def recorded_manifest(spark: SparkSession, directory: str) -> Manifest | None:
+    """The manifest of a checkpoint; None if there is none yet."""
+    return _read(spark, directory)
 
 
 def _refuse_another_input(directory: str, was: InputFacts, now: InputFacts) -> None:

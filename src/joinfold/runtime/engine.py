@@ -13,6 +13,7 @@ from joinfold.physical.plan import PhysicalPlan
 from joinfold.physical.stage import Concatenate, Merge, is_plain
 from joinfold.planner.planned_query import PlannedQuery
 from joinfold.runtime.blobs import BLOBS
+from joinfold.runtime.budgets import with_budgets
 from joinfold.runtime.checkpoint import agree
 from joinfold.runtime.expressions import spark_text
 from joinfold.runtime.frames import packed
@@ -27,15 +28,16 @@ from joinfold.types import BOOLEAN, DOUBLE, DataType, Field, Schema
 Sink = str | Callable[[pa.Table, int], None]
 
 
-def run(plan: PlannedQuery, sources: dict[str, DataFrame], partitions: int) -> DataFrame:
-    """The answers as a DataFrame, which is streaming if a stream of the query is."""
+def run(plan: PlannedQuery, sources: dict[str, DataFrame], partitions: int, trigger: str | None = None) -> DataFrame:
+    """The answers as a DataFrame, which is streaming if a stream of the query is. ``trigger`` is as for `start`."""
     spark = next(iter(sources.values())).sparkSession
+    is_streaming = any(sources[frame.input.source.name].isStreaming for frame in plan.frames)
+    plan = with_budgets(plan, spark, trigger, is_streaming)
     zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
     pipeline, last = plan.pipeline.in_zone(zone), plan.pipeline.last
     crosses = not isinstance(last, Concatenate) and last.crosses_buckets
     buckets = spread_shuffle_keys(partitions if pipeline.is_distributed else 1)
     merges = spread_shuffle_keys(partitions if plan.query.groups else 1) if crosses else buckets[:1]
-    is_streaming = any(sources[frame.input.source.name].isStreaming for frame in plan.frames)
     require_settings(spark, is_streaming)
     blobs, run_name = packed(plan, sources, buckets), uuid.uuid4().hex
     for number, choice in enumerate(plan.choices):

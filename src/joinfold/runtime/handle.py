@@ -26,17 +26,24 @@ _log = logging.getLogger(__name__)
 
 METRICS = "joinfold "  # followed by the name of the run and of the fold, since one Spark query may run several queries
 REMEMBERED = 1000
-_ADDED = ("entries", "cells", "state_bytes", "late_")  # summed over folds; the other numbers are the same in all folds
+_ADDED = (
+    "entries",
+    "cells",
+    "state_bytes",
+    "late_",
+    "shed_",
+)  # summed over folds; the other numbers are the same in all folds
 METRIC_COLUMNS = (
     "watermark long, instants long, entries long, cells long, state_bytes long, late array<long>, seen array<long>, "
-    "read array<long>, figures array<double>, plan string, change string"
+    "shed array<long>, read array<long>, figures array<double>, plan string, change string, kept double, "
+    "missing_groups long"
 )
 FIGURES = ("rate", "passes", "keys", "groups", "skew", "disorder")  # what FOLD measures of each stream
 
 
 @dataclass(frozen=True, slots=True)
 class StreamProgress:
-    """One stream of a query: the rows of the micro-batch, and its largest event time and late rows so far.
+    """One stream of a query: the rows of the micro-batch, and its largest event time, late and shed rows so far.
 
     The other numbers are measured over about a window, and None before that: rows per second of the stream's own time,
     the share that passes its filters, the different keys and groups, the skew of keys, and the share of rows that come
@@ -48,6 +55,7 @@ class StreamProgress:
     rows_per_second: float
     largest: str | None
     late_rows: int
+    shed_rows: int = 0
     rate: float | None = None
     passes: float | None = None
     keys: float | None = None
@@ -62,7 +70,9 @@ class Progress:
 
     ``waiting_for`` says which stream holds the watermark back. ``silent_since`` is the time of the last answer, or of
     the start of the query if there was none. ``plan`` is the plan of the first bucket, in a few words. ``plan_change``
-    says how a bucket changed its plan in this micro-batch, and why.
+    says how a bucket changed its plan in this micro-batch, and why. Under SHED, ``kept`` is the probability with which
+    a combination of the last answer was kept, and ``missing_groups`` estimates how many groups the last answer lacks,
+    if groups are kept or shed as a whole.
     """
 
     batch: int
@@ -76,6 +86,8 @@ class Progress:
     silent_since: datetime
     plan: str = ""
     plan_change: str | None = None
+    kept: float | None = None
+    missing_groups: int | None = None
 
 
 def observed(outgoing: DataFrame, streams: int, run: str) -> DataFrame:
@@ -88,9 +100,12 @@ def observed(outgoing: DataFrame, streams: int, run: str) -> DataFrame:
         f.sum("state_bytes").alias("state_bytes"),
         f.max("plan").alias("plan"),
         f.max("change").alias("change"),
+        f.min("kept").alias("kept"),
+        f.sum("missing_groups").alias("missing_groups"),
     ]
     for stream in range(streams):
         watched.append(f.sum(f.col("late")[stream]).alias(f"late_{stream}"))
+        watched.append(f.sum(f.col("shed")[stream]).alias(f"shed_{stream}"))
         watched.append(f.max(f.col("seen")[stream]).alias(f"seen_{stream}"))
         watched.append(f.sum(f.col("read")[stream]).alias(f"read_{stream}"))
         for number, name in enumerate(FIGURES):
@@ -204,6 +219,7 @@ def _progress(
             metrics[f"read_{stream}"] / seconds if seconds else 0.0,
             _time(metrics[f"seen_{stream}"]),
             metrics[f"late_{stream}"],
+            metrics[f"shed_{stream}"],
             *(metrics[f"{name}_{stream}"] for name in FIGURES),
         )
         for stream, input_ in enumerate(inputs)
@@ -220,6 +236,8 @@ def _progress(
         silent_since,
         metrics["plan"] or ("" if plan.decision is None else plan.decision.chosen.title),
         metrics["change"],
+        metrics["kept"],
+        metrics["missing_groups"],
     )
 
 

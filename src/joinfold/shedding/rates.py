@@ -28,6 +28,7 @@ from joinfold.physical.shedding import DRAWS, WHOLE
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 BEGINNING = -(2**63)
+MOST_SEGMENTS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +159,12 @@ def threshold(rate: int) -> int:
 
 
 def _without_repetitions(segments: list[Segment]) -> list[Segment]:
-    """The segments without those that continue the one before."""
+    """The segments without those that continue the one before; if there are many, every second one does.
+
+    Then the smaller rate of the older one holds for both.
+    """
     found: list[Segment] = []
     for own in segments:
         if not found or (own.rate, own.era) != (found[-1].rate, found[-1].era):
             found.append(own)
-    return found
+    return found if len(found) <= MOST_SEGMENTS else [*found[:-1:2], found[-1]]

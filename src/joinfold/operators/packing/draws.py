@@ -14,7 +14,7 @@ from joinfold.kernels.grouping import group_rows, mix, sum_ints
 from joinfold.operators.entries import Integers
 from joinfold.operators.values import stable_hash
 from joinfold.physical.column_names import COUNT, DRAW
-from joinfold.physical.shedding import DRAWS, KeySampling, Shedding
+from joinfold.physical.shedding import DRAWS, MOST_ROWS_FOR_ONE, REPLICATES, KeySampling, Shedding
 from joinfold.shedding.heavy_keys import REMEMBERED, SMALLEST
 
 SALT = 0x5EED
@@ -25,6 +25,18 @@ def draws(columns: list[pa.Array], seed: int) -> Integers:
     hashed = stable_hash(columns).view(np.int64)
     salted = mix(np.stack([hashed, np.full(len(hashed), seed, np.int64), np.full(len(hashed), SALT, np.int64)]))
     return (salted // np.uint64(2**64 // DRAWS)).astype(np.int64)
+
+
+def row_draws(columns: list[pa.Array], seed: int) -> Integers:
+    """The draws of single rows, rounded so that few of them differ, and rows can be added up.
+
+    A sample of one row in m has the rows whose draw is below 1/m. Only the largest such m of a row matters, and its
+    replicate, which the last bits of a draw hold.
+    """
+    exact = draws(columns, seed)
+    largest = np.minimum(DRAWS // (exact + 1), MOST_ROWS_FOR_ONE)
+    above = -(-(DRAWS // (largest + 1)) // REPLICATES["row"]) * REPLICATES["row"]
+    return above + exact % REPLICATES["row"]
 
 
 def with_draws(entries: pa.RecordBatch, names: tuple[str, ...], seed: int) -> pa.RecordBatch:

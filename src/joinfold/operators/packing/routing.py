@@ -19,7 +19,7 @@ import pyarrow as pa
 from joinfold.operators.codec import encode
 from joinfold.operators.emitted import Emitted
 from joinfold.operators.entries import Integers
-from joinfold.operators.packing.draws import seed_of, weigh_keys, with_draws
+from joinfold.operators.packing.draws import row_draws, seed_of, weigh_keys, with_draws
 from joinfold.operators.packing.header import NOTHING_KEYLESS, Header, Load
 from joinfold.operators.packing.rows import TimedRows, distinct_values, timed_rows
 from joinfold.operators.packing.rows_to_entries import aggregate
@@ -29,6 +29,7 @@ from joinfold.physical.column_names import (
     BATCH,
     CELL,
     COUNT,
+    DRAW,
     INSTANT,
     KEEP,
     ORIGIN,
@@ -48,7 +49,7 @@ from joinfold.physical.edge import (
 )
 from joinfold.physical.payload import InputSpec
 from joinfold.physical.plan import Pipeline
-from joinfold.physical.shedding import KeySampling, Shedding
+from joinfold.physical.shedding import KeySampling, PairRationing, RowSampling, Shedding
 from joinfold.physical.source import ViewOf
 from joinfold.physical.stage import (
     FoldAtArrivals,
@@ -123,7 +124,11 @@ def pack_rows(
     everything = bool(chosen.all())
     batch = rows.batch if everything else rows.batch.filter(pa.array(chosen))
     cells = rows.cells if everything else rows.cells[chosen]
-    entries = aggregate(spec, spec.identity, batch, cells, single=by_row or is_counted or is_keyed)
+    identity = spec.identity
+    if isinstance(shedding, RowSampling) and spec.drawn_by:
+        drawn = row_draws([batch.column(name) for name in spec.drawn_by], seed_of(shedding, stream))
+        batch, identity = batch.append_column(DRAW, pa.array(drawn)), spec.stored_identity
+    entries = aggregate(spec, identity, batch, cells, single=by_row or is_counted or is_keyed)
     sampled = entries
     if is_keyed:
         counts = rows.chosen[chosen].astype(np.int64)
@@ -132,7 +137,7 @@ def pack_rows(
         entries = entries.append_column(ROW, pa.array(_row_names(rows)[chosen]))
     for name in spec.order if is_counted or is_keyed else ():
         entries = entries.append_column(name, batch.column(name))
-    if shedding is not None and spec.drawn_by:
+    if spec.drawn_by and isinstance(shedding, KeySampling | PairRationing):
         entries = with_draws(entries, spec.drawn_by, seed_of(shedding, stream))
     header = Header(
         rows.rows,

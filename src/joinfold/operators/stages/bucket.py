@@ -5,7 +5,7 @@ no bucket: the empty group of a query without groups, and late rows without a ke
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -15,13 +15,14 @@ from joinfold.operators.batches import by_cell, cells_of, draws_of
 from joinfold.operators.calendars.calendar import BEGINNING
 from joinfold.operators.calendars.open_calendars import calendars_of
 from joinfold.operators.calendars.position import Position
+from joinfold.operators.calendars.time import TimeCalendar
 from joinfold.operators.codec import decode
 from joinfold.operators.compaction import added_up, latest
 from joinfold.operators.emitted import Emitted
 from joinfold.operators.entries import Flags, Integers
 from joinfold.operators.packing.header import Header
 from joinfold.operators.stages.observed import Observed
-from joinfold.operators.stages.sampling import KeySampler
+from joinfold.operators.stages.sampling import Sampler
 from joinfold.physical.choice import NO_CHOICE, FoldChoice
 from joinfold.physical.column_names import COUNT
 from joinfold.physical.edge import (
@@ -34,7 +35,7 @@ from joinfold.physical.edge import (
     edge_of,
 )
 from joinfold.physical.measured import Measured
-from joinfold.physical.shedding import KeySampling, Shedding
+from joinfold.physical.shedding import Sampling, Shedding
 from joinfold.physical.source import StreamRows, ViewOf
 from joinfold.physical.stage import StatefulStage, input_from, inputs_of, is_replicated
 from joinfold.physical.stored import BoundariesOf, EntriesOf, Inside, OrderOf, Stored, Waiting
@@ -76,7 +77,7 @@ class Bucket(ABC):
         self.rows_read = [0] * timing.streams  # of the last micro-batch, in all buckets together
         self.touched_before = 0  # by the structures of earlier windows, before a rebuild
         self.observed = Observed(timing.windows)
-        self.sampler = KeySampler(shedding, timing) if isinstance(shedding, KeySampling) else None
+        self.sampler = Sampler(shedding, timing) if isinstance(shedding, Sampling) else None
 
     @property
     def is_first(self) -> bool:
@@ -107,6 +108,16 @@ class Bucket(ABC):
     @abstractmethod
     def touched(self) -> int:
         """How many members the structures of the windows have looked at so far."""
+
+    @property
+    def kept(self) -> float | None:
+        """The probability with which a combination of the last answer was kept; None without SHED."""
+        return None
+
+    @property
+    def missing_groups(self) -> int | None:
+        """About how many groups of this bucket the last answer lacks; None unless groups are shed as a whole."""
+        return None
 
     # --- taking in --------------------------------------------------------------------------------------------------
 
@@ -143,8 +154,9 @@ class Bucket(ABC):
                         self._count_late(stream, header, batch, ~in_time, watermark)
                 case ArrivalsFrom():
                     raise AssertionError("arrivals are for stages that answer every row")
+        needed = {stream: self.first_needed(stream) for stream in range(self.timing.streams)}
         self.take_headers(headers)
-        ordered = by_cell(self.shed(accepted, headers))
+        ordered = by_cell(self.shed(accepted, headers, needed))
         for stored, batch in ordered:
             self.receive(stored, batch)
         return ordered
@@ -166,12 +178,12 @@ class Bucket(ABC):
                 seen.append((stream, header.rows, header.largest_us, header.sample))
         self.observed.see(seen)
 
-    def shed(self, accepted: Accepted, headers: Iterable[tuple[int, Header]]) -> Accepted:
-        """What SHED holds of new rows. Counts the rows that it does not hold."""
+    def shed(self, accepted: Accepted, headers: Iterable[tuple[int, Header]], needed: Mapping[int, int]) -> Accepted:
+        """What SHED holds of new rows, given the first cells that are needed. Counts the rows that it does not hold."""
         if self.sampler is None:
             return accepted
         loads = [(stream, header.load) for stream, header in headers if header.load is not None]
-        self.sampler.see(loads, {stream: self.first_needed(stream) for stream in range(self.timing.streams)})
+        self.sampler.see(loads, needed)
         held: Accepted = []
         for stored, batch in accepted:
             stream = self._sampled_stream(stored)
@@ -183,8 +195,14 @@ class Bucket(ABC):
         return held
 
     def first_needed(self, stream: int) -> int:
-        """The first cell of a stream that a later answer may need, as it is stored."""
-        return BEGINNING
+        """The first cell of a stream that a later answer may need, as far as the watermark alone tells it.
+
+        All stages of a query must find the same, as they derive their rates from it.
+        """
+        calendar, watermark = self.calendars[stream], self.watermark
+        if watermark is None or not isinstance(calendar, TimeCalendar):
+            return BEGINNING
+        return calendar.content(watermark)[0]
 
     def still_held(self, stored: Stored, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Stored rows without those that SHED no longer holds."""

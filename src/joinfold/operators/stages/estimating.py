@@ -114,7 +114,8 @@ def bounds_and_kept(
     for output in totals.estimates.bounded:
         arrays = _arrays(output, found[output.number], answers)
         columns |= dict(zip(bound_columns(output.number), arrays, strict=True))
-    columns[kept_column()] = pa.array(totals.rates / WHOLE)
+    axes = 1 if totals.estimates.scales else len(totals.estimates.replicates)
+    columns[kept_column()] = pa.array((totals.rates / WHOLE) ** axes)
     return columns
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
 
 from joinfold.operators.calendars.calendar import BEGINNING, END, NOTHING, Calendar, Content
@@ -23,14 +24,15 @@ from joinfold.operators.stages.bucket import Accepted
 from joinfold.operators.stages.intake import Intake, Moved, TimedIntake, ViewIntake
 from joinfold.operators.stages.live_bucket import LiveBucket
 from joinfold.operators.stages.measured_selectivity import SelectivityCount
-from joinfold.operators.stages.sampling import in_sample, replicates
+from joinfold.operators.stages.sampling import in_sample, replicates, weighted
 from joinfold.physical.choice import FoldChoice
-from joinfold.physical.shedding import Shedding
+from joinfold.physical.shedding import WHOLE, KeySampling, Shedding
 from joinfold.physical.source import ConstantRow, StreamRows, ViewOf
 from joinfold.physical.stage import FoldAtInstants, JoinAtMoves, ToMerge
 from joinfold.physical.stored import BoundariesOf, EntriesOf, Stored
 from joinfold.physical.timing import Timing
 from joinfold.shedding.rates import EVERYTHING, Sample
+from joinfold.window import PartitionedRows
 
 
 class Fold(LiveBucket):
@@ -61,7 +63,7 @@ class Fold(LiveBucket):
         self.contents: list[Content] = [NOTHING] * timing.streams
         self.counted = SelectivityCount(self.body)
         self.sample = EVERYTHING  # what the windows have now
-        self.rates: dict[int, int] = {}  # the rate of each answer of this micro-batch
+        self.samples: dict[int, Sample] = {}  # of each answer of this micro-batch
 
     @property
     def cells_held(self) -> int:
@@ -178,15 +180,17 @@ class Fold(LiveBucket):
         self._take_numbered()
         instants = self.instants(until)
         before = [position.applied] if self.changes and len(instants) and position.applied is not None else []
-        self.rates = {}
+        self.samples = {}
         for instant in (*before, *instants.tolist()):
             if instant not in before:
                 self.move(instant)
-            self.rates[instant] = self.sample.rate
+            self.samples[instant] = self.sample
             self.emit(instant, instant)
         self._drop_gone()
         if self.has_shed_more:
             self._thin()
+        if self.sampler is not None:
+            self.sampler.forget(self._first_cells(self.contents))
         emitted = self.live.emitted()
         if len(instants):
             self.live.windows.expire(int(instants[-1]))
@@ -197,7 +201,7 @@ class Fold(LiveBucket):
         self.emission.prune(until)
         for calendar, content in zip(self.calendars, self.contents, strict=True):
             calendar.forget(content[0])
-        rates = None if self.sampler is None else self.rates
+        rates = None if self.sampler is None else {at: sample.rate for at, sample in self.samples.items()}
         return Emitted(emitted, instants.tolist(), before[0] if before else None, placed, rates=rates)
 
     def instants(self, until: int) -> Integers:
@@ -236,15 +240,39 @@ class Fold(LiveBucket):
     # --- sampling ---------------------------------------------------------------------------------------------------
 
     def first_needed(self, stream: int) -> int:
-        """The first cell, or the first time where rows are numbered, that the window still holds."""
+        """The first cell, or the first time where rows are numbered, that the window still holds.
+
+        Beside windows with PARTITION BY, only what their stage knows too.
+        """
+        if any(isinstance(window, PartitionedRows) for window in self.timing.windows):
+            return super().first_needed(stream)
         return self.calendars[stream].done_before(self.contents[stream][0])
+
+    @property
+    def kept(self) -> float | None:
+        """The rate of the last answer."""
+        return None if self.sampler is None else self.sample.rate / WHOLE
+
+    @property
+    def missing_groups(self) -> int | None:
+        """For every group that the sample keeps at rate p there are (1 − p)/p others."""
+        shedding = None if self.sampler is None else self.sampler.shedding
+        if not isinstance(shedding, KeySampling) or not shedding.groups_are_whole:
+            return None
+        totals, rate = self.live.windows.totals, self.sample.rate
+        groups = self.live.vocabulary.group_columns(totals.group_ids(np.flatnonzero(totals.totals.ints[:, 0])))
+        replicates = groups[self.body.groups.index(self.body.replicates[0])]
+        return int(np.count_nonzero(replicates.to_numpy() >= 0) * (WHOLE - rate) / rate)
 
     def _sample_of(self, contents: list[Content]) -> Sample:
         """What all cells of these contents have in common."""
         if self.sampler is None:
             return EVERYTHING
+        return self.sampler.sample(self._first_cells(contents))
+
+    def _first_cells(self, contents: list[Content]) -> dict[int, int]:
         pairs = zip(self.calendars, contents, strict=True)
-        return self.sampler.sample({n: calendar.done_before(own[0]) for n, (calendar, own) in enumerate(pairs)})
+        return {stream: calendar.done_before(own[0]) for stream, (calendar, own) in enumerate(pairs)}
 
     def _use(self, sample: Sample) -> None:
         """Lets the windows have another sample of the cells that they hold.
@@ -271,9 +299,12 @@ class Fold(LiveBucket):
         )
 
     def _with_replicates(self, ordinal: int, entries: Entries) -> Entries:
-        """Entries whose groups are divided by the replicates of the sample."""
-        group = self.live.vocabulary.with_replicates(ordinal, entries.group, replicates(self.sample, entries))
-        return replace(entries, group=group)
+        """Entries whose groups are divided by the replicates of the sample. Sampled rows count for those that were shed."""
+        assert self.sampler is not None
+        numbers = replicates(self.sampler.shedding, self.sample, entries)
+        group = self.live.vocabulary.with_replicates(ordinal, entries.group, numbers)
+        payload = entries.payload if isinstance(self.sampler.shedding, KeySampling) else weighted(self.sample, entries)
+        return replace(entries, group=group, payload=payload)
 
     def _thin(self) -> None:
         """Drops the entries that are no longer held."""

@@ -1,4 +1,4 @@
-"""Which keys a bucket holds and uses under SHED. Every bucket decides alike, from the headers of all rows.
+"""Which keys or rows a bucket holds and uses under SHED. Every bucket decides alike, from the headers of all rows.
 
     headers ──▶ load of all windows ──▶ rate ──▶ entries that are held ──▶ entries that an instant uses
                 heavy keys          ──▶ certain keys ─┘
@@ -12,37 +12,48 @@ from typing import Any
 
 import numpy as np
 
-from joinfold.operators.entries import Entries, Flags, Integers
+from joinfold.operators.entries import Entries, Flags, Integers, Payload
 from joinfold.operators.packing.header import Load
-from joinfold.physical.shedding import REPLICATES, WHOLE, KeySampling
+from joinfold.physical.shedding import (
+    MOST_ROWS_FOR_ONE,
+    REPLICATES,
+    WHOLE,
+    KeySampling,
+    RowSampling,
+    Sampling,
+)
 from joinfold.physical.timing import Timing
-from joinfold.shedding.controller import Controller, stepped
+from joinfold.shedding.control import Steps
+from joinfold.shedding.controller import Controller
 from joinfold.shedding.heavy_keys import HeavyKeys
 from joinfold.shedding.live_load import LiveLoad, LoadPart
 from joinfold.shedding.rates import Rates, Sample, threshold
+from joinfold.window import PartitionedRows
 
 
-class KeySampler:
+class Sampler:
     """The rates of a stage's streams, and what they are derived from. ``lowered``: by the last micro-batch."""
 
-    def __init__(self, shedding: KeySampling, timing: Timing) -> None:
+    def __init__(self, shedding: Sampling, timing: Timing) -> None:
+        self.shedding = shedding
         self.names = timing.names
+        self.windows = timing.windows
         self.rates = Rates.whole(shedding.streams)
         self.heavy = HeavyKeys()
         self.load = LiveLoad()
-        self.controller = Controller(shedding.budgets)
+        self.controller = Controller(shedding)
+        self.steps = Steps()
         self.batch = 0
         self.lowered = False
 
     def see(self, loads: Iterable[tuple[int, Load]], first_cells: Mapping[int, int]) -> None:
         """Takes the headers of a micro-batch and decides its rate; ``first_cells`` are still needed of each stream."""
         loads = list(loads)
-        self.lowered = False
         if not loads:
             return
+        self.lowered = False
         self.batch += 1
         self.load.forget(first_cells)
-        self.rates.forget({stream: first_cells[stream] for stream in self.rates.segments})
         seen = self.load.last_cells()
         for stream, load in loads:
             if load.last_cell is not None:
@@ -59,11 +70,13 @@ class KeySampler:
         rows = sum(load.rows for _, load in loads)
         clock_us = max((load.clock_us for _, load in loads if load.clock_us is not None), default=None)
         current, certain = self.rates.current, set(self.rates.certain)
-        whole = sum((self.load.of(stream) for stream in self.load.parts if stream not in self.rates.segments), _NOTHING)
-        sampled = sum(map(self.load.of, self.rates.segments), _NOTHING)
-        share = self.controller.share(rows, clock_us, sampled, whole, self.heavy.share(certain), current)
-        rate = stepped(current, share)
-        if rate == current and self.rates.is_whole:
+        whole = sum((self._held(stream) for stream in self.load.parts if stream not in self.rates.segments), _NOTHING)
+        sampled = sum(map(self._held, self.rates.segments), _NOTHING)
+        share = self.controller.share(rows, clock_us, sampled, whole, self.heavy.share(certain))
+        self.steps = self.steps.toward(share)
+        rate = self._possible(self.steps.rate)
+        self.controller.use(rate / WHOLE)
+        if rate == current == WHOLE:
             return
         chosen = self.heavy.chosen(certain, rate / WHOLE)
         if rate < current:
@@ -71,6 +84,20 @@ class KeySampler:
             self.lowered = True
         elif rate > current or chosen - certain:
             self.rates.go_on(rate, self.batch, chosen, seen)
+
+    def _held(self, stream: int) -> LoadPart:
+        """What the window of a stream would hold; of the last rows of each key, not more than there are keys."""
+        load, window = self.load.of(stream), self.windows[stream]
+        if not isinstance(window, PartitionedRows) or load.rows <= window.size * self.heavy.keys:
+            return load
+        share = window.size * self.heavy.keys / load.rows
+        return LoadPart(load.last_cell, *(int(share * own) for own in (load.rows, load.entries, load.size_bytes)))
+
+    def _possible(self, rate: int) -> int:
+        """The rate itself for keys; for rows, the next one below it that keeps one row in m."""
+        if isinstance(self.shedding, KeySampling):
+            return rate
+        return WHOLE // min(-(-WHOLE // rate), MOST_ROWS_FOR_ONE)
 
     def holds(self, stream: int, cells: Integers, draws: Integers) -> Flags:
         """True for the new entries of a stream that are held."""
@@ -87,6 +114,10 @@ class KeySampler:
         """The sample of windows that begin at these cells."""
         return self.rates.sample({stream: first_cells[stream] for stream in self.rates.segments})
 
+    def forget(self, first_cells: Mapping[int, int]) -> None:
+        """Drops what no later answer needs, which begins at these cells or after them."""
+        self.rates.forget({stream: first_cells[stream] for stream in self.rates.segments})
+
     def facts(self) -> dict[str, Any]:
         """What has to be stored, by the names of the streams."""
         return {
@@ -95,6 +126,7 @@ class KeySampler:
             "heavy": self.heavy.facts(),
             "load": self.load.facts(self.names),
             "controller": self.controller.facts(),
+            "steps": self.steps.facts(),
         }
 
     def restore(self, facts: Mapping[str, Any]) -> None:
@@ -104,6 +136,7 @@ class KeySampler:
         self.heavy = HeavyKeys.from_facts(facts["heavy"])
         self.load = LiveLoad.from_facts(facts["load"], self.names)
         self.controller.restore(facts["controller"])
+        self.steps = Steps.from_facts(facts["steps"])
 
 
 _NOTHING = LoadPart(0, 0, 0, 0)
@@ -117,12 +150,21 @@ def in_sample(sample: Sample, entries: Entries) -> Flags:
     return (entries.draws < threshold(sample.rate)) | _is_certain(sample, entries.draws)
 
 
-def replicates(sample: Sample, entries: Entries) -> Integers:
+def replicates(shedding: Sampling, sample: Sample, entries: Entries) -> Integers:
     """The number of the replicate of each entry; −1 for what is not sampled."""
     assert entries.draws is not None
     if sample.is_whole:
         return np.full(len(entries), -1)
+    if isinstance(shedding, RowSampling):
+        return entries.draws % REPLICATES["row"]
     return np.where(_is_certain(sample, entries.draws), -1, entries.draws % REPLICATES["key"])
+
+
+def weighted(sample: Sample, entries: Entries) -> Payload:
+    """The payloads of sampled rows: one row in m counts for m. The m of a sample is a whole number."""
+    weight = round(WHOLE / sample.rate)
+    payload = entries.payload
+    return payload if weight == 1 else payload._replace(ints=payload.ints * weight, reals=payload.reals * weight)
 
 
 def _is_certain(sample: Sample, draws: Integers) -> Flags:

@@ -14,6 +14,7 @@ from joinfold.errors import QueryError
 from joinfold.logical import query as logical
 from joinfold.logical.expressions import Call, Column, Expression, walk
 from joinfold.logical.query import LogicalQuery
+from joinfold.logical.shedding import Estimating, Sampler
 from joinfold.physical.choice import usual_choice
 from joinfold.physical.column_names import meaning_of
 from joinfold.physical.combining import Combining
@@ -50,16 +51,19 @@ from joinfold.planner.drafting.estimating import estimates_of
 from joinfold.planner.drafting.gathered_columns import GatheredColumns
 from joinfold.planner.drafting.homes import Homes, with_homes
 from joinfold.planner.drafting.linking import pair_conditions, ranges_of
-from joinfold.planner.drafting.sampling import sample_keys
+from joinfold.planner.drafting.sampling import sample_keys, sample_rows
 from joinfold.planner.drafting.summing import Summing
 from joinfold.planner.drafting.widening import converted
 from joinfold.planner.planned_query import PlannedQuery, crosses_buckets
 from joinfold.types import BOOLEAN
-from joinfold.window import Grid, PartitionedRows, Window
+from joinfold.window import Grid, PartitionedRows, RangeByRows, Rows, Window
 
 
-def draft(query: LogicalQuery) -> PlannedQuery:
-    """A plan of one stage, with the usual choice; raises `QueryError` for a query that no engine runs yet."""
+def draft(query: LogicalQuery, sampler: Sampler = "key") -> PlannedQuery:
+    """A plan of one stage, with the usual choice; raises `QueryError` for a query that no engine runs yet.
+
+    SHED samples as the query says, else by ``sampler``.
+    """
     _refuse_unsupported(query)
     homes = with_homes(query)
     alone, timing = homes.query, timing_of(homes.query)
@@ -78,7 +82,11 @@ def draft(query: LogicalQuery) -> PlannedQuery:
     values = tuple((name, column.expression) for name, column in gathered.pair.frame.items())
     keys = tuple(tuple(map(homes.written, key.members)) for key in alone.graph.keys)
     inputs = _inputs(gathered, timing)
-    sampled = sample_keys(query, inputs, keys) if query.is_estimate else None
+    frames = _frames(homes, gathered)
+    sampled = None
+    if query.shed is not None and isinstance(query.shed.how, Estimating):
+        by_row = (query.shed.how.sampler or sampler) == "row"
+        sampled = sample_rows(query, inputs, frames) if by_row else sample_keys(query, inputs, keys)
     body = Body(
         inputs=inputs if sampled is None else sampled.inputs,
         pair=gathered.pair.sums(),
@@ -88,13 +96,13 @@ def draft(query: LogicalQuery) -> PlannedQuery:
         extremes=tuple(products.extremes),
         replicates=() if sampled is None else sampled.replicates,
     )
-    stage, frames = _stage(query, body, timing), _frames(homes, gathered)
+    stage = _stage(query, body, timing)
     crosses = crosses_buckets(query, keys, body)
     where = tuple(sorted(map(meaning_of, query.where)))
     last = _last(query, timing, body, groups, aggregates, crosses)
     shedding = None if sampled is None else sampled.shedding
     if sampled is not None and isinstance(last, Merge):
-        last = replace(last, estimates=estimates_of(query, sampled.replicates, True, sampled.complete))
+        last = replace(last, estimates=estimates_of(query, sampled))
     pipeline = Pipeline((stage,), last, timing, where, shedding)
     return PlannedQuery(query, frames, pipeline, (usual_choice(stage),), keys, shown)
 
@@ -120,6 +128,9 @@ def _refuse_unsupported(query: LogicalQuery) -> None:
         keyed = isinstance(input_.window, PartitionedRows) and isinstance(query.emit, logical.OnArrival)
         reasons.append((keyed, "PARTITION BY windows with EMIT ON ARRIVAL"))
     reasons += [(group.type.is_nested, f"GROUP BY on a column of type {group.type}") for group in query.groups]
+    windows = [input_.window for input_ in query.streams]
+    mixed = all(any(isinstance(window, kind) for window in windows) for kind in (PartitionedRows, Rows | RangeByRows))
+    reasons.append((mixed and query.is_estimate, "SHED over PARTITION BY windows beside other ROWS windows"))
     for applies, what in reasons:
         if applies:
             raise QueryError(f"no engine runs {what} yet", hint="for small data use `joinfold.reference.naive`.")

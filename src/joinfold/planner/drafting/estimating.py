@@ -1,25 +1,27 @@
 """How MERGE makes estimates: which outputs have bounds, and by which rule each of them.
 
-COUNT(…), REGR_COUNT(…)        count          no term is negative
-SUM(…)                         total
-MAX(…), MIN(…)                 lower bound, upper bound: those of a sample are on one side of the true ones
-any other number               ratio          AVG(x), SUM(x) / COUNT(*), 2 * COUNT(*), …
-a number of extremes or bits   unknown        MAX(x) - MIN(x): a sample does not bound it
+    COUNT(…), REGR_COUNT(…)        count          no term is negative
+    SUM(…)                         total
+    MAX(…), MIN(…)                 lower bound, upper bound: those of a sample are on one side of the true ones
+    any other number               ratio          AVG(x), SUM(x) / COUNT(*), 2 * COUNT(*), …
+    a number with extremes         unknown        MAX(x) - MIN(x): a sample does not bound it
 """
 
 from joinfold.algebra import AGGREGATES, AggregateFunction
 from joinfold.logical.expressions import AggregateValue, Expression, walk
 from joinfold.logical.query import LogicalQuery
-from joinfold.logical.shedding import Estimating
+from joinfold.logical.shedding import Estimating, Sampler
 from joinfold.physical.plan import over_answer
-from joinfold.physical.shedding import BoundRule, EstimatedOutput, Estimates
+from joinfold.physical.shedding import BoundRule, EstimatedOutput, Estimates, KeySampling
+from joinfold.planner.drafting.sampling import Sampled
 
 
-def estimates_of(query: LogicalQuery, replicates: tuple[str, ...], scales: bool, complete: bool) -> Estimates:
-    """How the estimates of a query are made; ``replicates`` are the columns of totals that have replicates."""
+def estimates_of(query: LogicalQuery, sampled: Sampled) -> Estimates:
+    """How the estimates of a query are made from what is sampled."""
     assert query.shed is not None and isinstance(query.shed.how, Estimating)
     outputs = tuple(_output(query, number) for number in sorted(query.estimated))
-    return Estimates(replicates, outputs, query.shed.how.confidence / 100, scales, complete)
+    sampler: Sampler = "key" if isinstance(sampled.shedding, KeySampling) else "row"
+    return Estimates(sampler, sampled.replicates, outputs, query.shed.how.confidence / 100, sampled.complete)
 
 
 def _output(query: LogicalQuery, number: int) -> EstimatedOutput:
