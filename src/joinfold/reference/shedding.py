@@ -180,7 +180,7 @@ class Group:
         terms = [drawn for drawn, _ in self._terms(aggregate)]
         cells = _cells((drawn.cell, Fraction(drawn.weight)) for drawn in terms)
         certain = sum(_is_certain(drawn) for drawn in terms)
-        seen = Fraction(len(terms) if self.sample.by_key else certain)
+        seen = Fraction(len(terms))
         if self._number(aggregate) < (ENOUGH_TO_COUNT if self.sample.by_key else ENOUGH_ROWS):
             return _outward(seen, aggregate.type, is_upper=False), None
         total = sum(cells.values(), Fraction(0))

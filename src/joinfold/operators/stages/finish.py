@@ -144,7 +144,8 @@ def outward(values: Doubles, type_: DataType, is_upper: bool) -> pa.Array:
     missing = np.isnan(values)
     if type_.is_floating:
         return pa.array(values, arrow_type(type_), mask=missing)
-    units = np.where(missing, 0.0, values * _unit(type_))
+    beyond = 2.0 * _limit(type_)
+    units = np.where(missing, 0.0, np.clip(values * _unit(type_), -beyond, beyond))
     slack = NEAR * np.maximum(1.0, np.abs(units))
     units = np.ceil(units - slack) if is_upper else np.floor(units + slack)
     return _of_units(units, missing, type_)
@@ -158,7 +159,7 @@ def _of_units(units: Doubles, missing: Flags, type_: DataType) -> pa.Array:
         integers = np.where(beyond, 0.0, np.maximum(units, -limit)).astype(np.int64)
         return pa.array(np.where(beyond, limit - 1, integers), mask=missing).cast(arrow_type(type_))
     assert type_.scale is not None
-    pairs = zip(np.clip(units, -float(limit), float(limit)).tolist(), missing.tolist(), strict=True)
+    pairs = zip(units.tolist(), missing.tolist(), strict=True)
     fitting = [None if is_null else max(1 - limit, min(limit - 1, int(own))) for own, is_null in pairs]
     decimals = [None if own is None else decimal.Decimal(own).scaleb(-type_.scale, _WIDEST) for own in fitting]
     return pa.array(decimals, arrow_type(type_))

@@ -1,10 +1,10 @@
 """How MERGE makes estimates: which outputs have bounds, and by which rule each of them.
 
-    COUNT(…), REGR_COUNT(…)        count          no term is negative
-    SUM(…)                         total
-    MAX(…), MIN(…)                 lower bound, upper bound: those of a sample are on one side of the true ones
-    any other number               ratio          AVG(x), SUM(x) / COUNT(*), 2 * COUNT(*), …
-    a number with extremes         unknown        MAX(x) - MIN(x): a sample does not bound it
+COUNT(…), REGR_COUNT(…)        count          no term is negative
+SUM(…)                         total
+MAX(…), MIN(…)                 lower bound, upper bound: those of a sample are on one side of the true ones
+any other number               ratio          AVG(x), SUM(x) / COUNT(*), 2 * COUNT(*), …
+a number with extremes         unknown        MAX(x) - MIN(x): a sample does not bound it
 """
 
 from joinfold.algebra import AGGREGATES, AggregateFunction
