@@ -37,7 +37,7 @@ def finish(aggregate: AggregateSpec, sums: Sums) -> pa.Array:
         return pa.array(doubles, mask=missing)
     assert entry.finisher is not None
     own = sums if entry.has_moments_only else sums.sample
-    return _fitting(entry.finisher(*map(own.exact, aggregate.moments)), _few(aggregate, sums), aggregate.type)
+    return _fitting(entry.finisher(*map(own.exact, aggregate.moments)), _few(aggregate, sums.sample), aggregate.type)
 
 
 def finish_rounded(aggregate: AggregateSpec, sums: Sums) -> tuple[Doubles, Flags]:
@@ -47,14 +47,15 @@ def finish_rounded(aggregate: AggregateSpec, sums: Sums) -> tuple[Doubles, Flags
     with np.errstate(all="ignore"):
         value = entry.finisher(*(sums.rounded(moment, aggregate.is_exact) for moment in aggregate.moments))
     assert isinstance(value, RoundedNumbers)
-    doubles, is_special = _with_specials(value.doubles(), aggregate, sums.sample)
-    few = _few(aggregate, sums)
+    sample = sums.sample
+    doubles, is_special = _with_specials(value.doubles(), aggregate, sample)
+    few = _few(aggregate, sample)
     return doubles, few if value.missing is None else few | (value.missing & ~is_special)
 
 
-def _few(aggregate: AggregateSpec, sums: Sums) -> Flags:
+def _few(aggregate: AggregateSpec, sample: GroupSums) -> Flags:
     """Where there are fewer rows than the aggregate needs; rows that were shed are not there."""
-    rows = sums.sample.exact(aggregate.moments[0])
+    rows = sample.exact(aggregate.moments[0])
     return np.asarray(rows.numerator < AGGREGATES[aggregate.function].fewest, np.bool_)
 
 
