@@ -100,8 +100,15 @@ def totals_of(own: Sampled, instants: Mapping[int, Sequence[Member]]) -> pa.Reco
     return pa.RecordBatch.from_pydict(columns)
 
 
-def merged(own: Sampled, instants: Mapping[int, Sequence[Member]], rates: Mapping[int, int], parts: int = 2) -> Answers:
-    """The answers that MERGE and SELECT make, from totals in several parts. The first rate may be of before."""
+def merged(own: Sampled, instants: Mapping[int, Sequence[Member]], rates: Mapping[int, int]) -> Answers:
+    """The answers that MERGE and SELECT make."""
+    return tuples(answer_table(own.plan, finished_of(own, instants, rates)))
+
+
+def finished_of(
+    own: Sampled, instants: Mapping[int, Sequence[Member]], rates: Mapping[int, int], parts: int = 2
+) -> pa.RecordBatch:
+    """What MERGE makes from totals in several parts. Under CHANGES, the first rate is of before."""
     totals = totals_of(own, instants)
     numbers = sorted(rates)
     before = numbers.pop(0) if own.last.changes else None
@@ -109,7 +116,7 @@ def merged(own: Sampled, instants: Mapping[int, Sequence[Member]], rates: Mappin
     emitted = [Emitted(part, numbers, before, rates=dict(rates)) for part in some]
     found = finished(own.last, emitted)
     assert found is not None
-    return tuples(answer_table(own.plan, found))
+    return found
 
 
 def defined(own: Sampled, instants: Mapping[int, Sequence[Member]], rates: Mapping[int, int]) -> Answers:
