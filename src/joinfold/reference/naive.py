@@ -193,23 +193,26 @@ def answers_at(query: LogicalQuery, contents: Contents, zone: tzinfo, times: Ite
 
 
 def _emit(query: LogicalQuery, snapshots: Iterable[tuple[tuple[Value, ...], Snapshot]]) -> Answer:
-    """All rows of each snapshot, or under CHANGES only what changed since the one before."""
+    """All rows of each snapshot, or under CHANGES only what changed since the one before: not counting bounds."""
     emitted: Snapshot = {}
+    before: Snapshot = {}
     result: Answer = []
     for where, snapshot in snapshots:
         if not query.changes:
             result += [(*where, *row) for row in snapshot.values()]
             continue
         for group in [group for group in emitted if group not in snapshot]:
-            result.append((*where, "delete", *emitted.pop(group)))
+            del emitted[group]
+            result.append((*where, "delete", *before[group]))
         for group, row in snapshot.items():
             if group not in emitted:
                 result.append((*where, "insert", *row))
-            elif any(differ(old, new) for old, new in zip(emitted[group], row, strict=True)):
+            elif any(differ(emitted[group][place], row[place]) for place in query.selected):
                 result.append((*where, "update", *row))
             else:
                 continue
             emitted[group] = row
+        before = snapshot
     return result
 
 
