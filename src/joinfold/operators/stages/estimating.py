@@ -71,6 +71,16 @@ class SampledTotals:
             cell = cell * cells + np.where(replicate < 0, cells - 1, replicate)
         return cell
 
+    @property
+    def shares(self) -> Doubles:
+        """The probability with which a key, or a row, of each group was kept. Of rows, that is one in m."""
+        return self.rates / WHOLE if self.estimates.scales else 1 / np.round(WHOLE / self.rates)
+
+    @property
+    def kept(self) -> Doubles:
+        """The probability with which a combination of each group was kept."""
+        return self.shares ** float(len(self.estimates.replicates))
+
     def sums(self) -> Sums:
         """The sums from which aggregates are finished. If nothing is scaled, they are those of any totals."""
         groups, totals, estimates = len(self.rates), self.last.totals, self.estimates
@@ -116,8 +126,7 @@ def bounds_and_kept(
     for output in totals.estimates.bounded:
         arrays = _arrays(output, found[output.number], answers)
         columns |= dict(zip(bound_columns(output.number), arrays, strict=True))
-    axes = 1 if totals.estimates.scales else len(totals.estimates.replicates)
-    columns[kept_column()] = pa.array((totals.rates / WHOLE) ** axes)
+    columns[kept_column()] = pa.array(totals.kept)
     return columns
 
 
@@ -162,7 +171,7 @@ class ShedGroups:
 
     def bounds(self, output: EstimatedOutput) -> Bounds:
         """The bounds of an output; NaN where there are none."""
-        estimates, rates = self.totals.estimates, self.totals.rates[self.chosen] / WHOLE
+        estimates, rates = self.totals.estimates, self.totals.shares[self.chosen]
         if output.rule == "ratio":
             return self._ratio_bounds(output, rates)
         assert output.aggregate is not None
