@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies import same_value
 
 from joinfold.algebra import AGGREGATES
 from joinfold.dialect import bind, parse, read_schema
@@ -18,7 +19,6 @@ from joinfold.reference.aggregates import aggregate_value, half_up
 from joinfold.reference.contents import Timed
 from joinfold.reference.shedding import Combination, Drawn, Sample, estimated_answer, key_sample, t_quantile
 from joinfold.types import BIGINT, DOUBLE
-from tests.strategies import same_value
 
 SUMMED = [name for name, own in AGGREGATES.items() if own.has_moments_only]
 numbers = st.one_of(st.none(), st.integers(-9, 9))
