@@ -216,6 +216,14 @@ def test_a_sum_that_is_not_finite_has_no_bounds(special: float) -> None:
     assert usual["s_low"] < usual["s"] == 300 < usual["s_high"] and usual["a_low"] <= usual["a"] == 1.5
 
 
+def test_a_number_has_bounds_if_each_of_its_aggregates_has_enough_keys() -> None:
+    text = "SELECT SUM(v) FILTER (WHERE k = {}) / COUNT(*) AS share"
+    rare, usual = (sampled_plan(f"{text.format(key)} {WINDOW}", SCHEMA) for key in (2, 1))
+    members = {10: [*many(k=2), *many()]}
+    assert columns_of(rare, merged(rare, members, {10: WHOLE // 2}))["share_low"] is None
+    assert columns_of(usual, merged(usual, members, {10: WHOLE // 2}))["share_low"] is not None
+
+
 def test_a_number_that_cannot_be_computed_without_some_cell_has_no_bounds() -> None:
     """CAST fails if a part of the sample is left out, since more then counts for it; other groups have their bounds."""
     text = f"SELECT g, CAST(SUM(v) AS TINYINT) AS tiny {WINDOW} GROUP BY g"
