@@ -76,6 +76,10 @@ class Sample:
         return REPLICATES["key" if self.by_key else "row"]
 
 
+EVERYTHING = Sample(WHOLE, lambda combination: Drawn(1, (-1,)))
+"""The sample of a query that sheds nothing."""
+
+
 def key_sample(
     rate: int, is_certain: Callable[[int], bool], draw_of: Callable[[Combination], int], complete: bool = False
 ) -> Sample:
