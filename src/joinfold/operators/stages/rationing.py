@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from joinfold.kernels.grouping import mix
-from joinfold.logical.shedding import AllTo, Favour, HoldBytes, HoldRows, KeepUp, Process
+from joinfold.logical.shedding import AllTo, Favour, HoldBytes, HoldRows
 from joinfold.operators.entries import Flags, Integers
 from joinfold.operators.packing.header import Load
 from joinfold.physical.shedding import DRAWS, WHOLE, PairRationing
 from joinfold.physical.timing import Timing
 from joinfold.shedding.allocation import AllToOne, Demand, Share, allocate
-from joinfold.shedding.control import BackToBack, Pace, processed_share
+from joinfold.shedding.controller import Controller
 from joinfold.shedding.live_load import LiveLoad, LoadPart
 from joinfold.shedding.rates import BEGINNING
 from joinfold.shedding.timeline import Timeline
@@ -62,8 +62,7 @@ class Rationer:
         self.holding = [Timeline() for _ in timing.names]
         self.load = LiveLoad()
         self.begins: list[int | None] = [None] * timing.streams  # the last cell before the oldest part of the load
-        self.pace = Pace()
-        self.clock_us: int | None = None
+        self.controller = Controller(shedding)
         self.arrivals = [0.0] * timing.streams  # rows per micro-batch, smoothed
         self.seconds = 0.0  # between micro-batches, smoothed; 0 if not known
         self.shares = tuple(Share() for _ in timing.names)
@@ -80,15 +79,13 @@ class Rationer:
         loads = list(loads)
         self.lowered = []
         if loads:
+            brought = [_added(load for own, load in loads if own == stream) for stream in range(len(self.names))]
             windows = [self._window(stream, needed[stream]) for stream in range(len(self.names))]
-            brought = [LoadPart(0, 0, 0, 0)] * len(self.names)
-            for stream, load in loads:
-                if load.last_cell is not None:
-                    part = LoadPart(load.last_cell, load.rows, load.entries, load.size_bytes)
-                    brought[stream] += part
+            for stream, part in enumerate(brought):
+                if part.entries:  # all headers of a stream at once: their order differs from bucket to bucket
                     self.load.see(stream, part)
+            windows = [max(own, key=lambda part: part.entries) for own in zip(windows, brought, strict=True)]
             clock_us = max((load.clock_us for _, load in loads if load.clock_us is not None), default=None)
-            windows = [window if window.rows else new for window, new in zip(windows, brought, strict=True)]
             self._decide([part.rows for part in brought], windows, clock_us)
             self._apply(BEGINNING if self.latest is None else self.latest + 1)
         self.latest = latest
@@ -117,36 +114,30 @@ class Rationer:
 
     def _decide(self, rows: list[int], windows: list[LoadPart], clock_us: int | None) -> None:
         """Divides the budgets among the streams, given the rows that came and what the windows would hold before."""
-        before_us, self.clock_us = self.clock_us, self.clock_us if clock_us is None else clock_us
-        self._smooth(rows, before_us, clock_us)
-        total, allowed = sum(rows), 1.0
-        room: float | None = None
-        for budget in self.shedding.budgets:
-            match budget:
-                case HoldRows(rows=most):
-                    room = most
-                case HoldBytes(size_bytes=most):
-                    room = most
-                case Process(rows_per_second=most) if clock_us is not None:
-                    allowed = min(allowed, processed_share(most, before_us, clock_us, total))
-                case KeepUp(within_us=int(within_us)) if clock_us is not None:
-                    self.pace = self.pace.go_on(BackToBack(within_us), clock_us, total)
-                    allowed = min(allowed, self.pace.share)
-                case _:  # a budget that has no meaning in this run
-                    pass
-        demands = self._demands(windows)
-        room = None if room is None else max(room, sum(min(d.least_rows, d.rows) * d.row_size for d in demands))
-        probes = None
+        self._smooth(rows, clock_us)
+        total, demands = sum(rows), self._demands(windows)
+        allowed, room, probes = self.controller.processed(total, clock_us), self._room(), None
+        if room is not None:
+            room = max(room, sum(min(d.least_rows, d.rows) * d.row_size for d in demands))
         if allowed < 1:
             least = sum(min(d.least_probes, d.probes) for d in demands)
             probes = max(allowed * sum(d.probes for d in demands), least)
         self.shares = allocate(demands, probes, room, self.favour, self.shares)
         used = sum(share.probes * own for share, own in zip(self.shares, rows, strict=True))
-        self.pace = self.pace.using(used / total if total else 1.0)
+        self.controller.use(used / total if total else 1.0)
 
-    def _smooth(self, rows: list[int], before_us: int | None, clock_us: int | None) -> None:
+    def _room(self) -> float | None:
+        """The entries that may be held, or their bytes; None without such a budget."""
+        for budget in self.shedding.budgets:
+            match budget:
+                case HoldRows(rows=most) | HoldBytes(size_bytes=most):
+                    return most
+        return None
+
+    def _smooth(self, rows: list[int], clock_us: int | None) -> None:
         weight = SMOOTHING if any(self.arrivals) else 1.0
         self.arrivals = [own + weight * (new - own) for own, new in zip(self.arrivals, rows, strict=True)]
+        before_us = self.controller.clock_us
         if before_us is not None and clock_us is not None and clock_us > before_us:
             weight = SMOOTHING if self.seconds else 1.0
             self.seconds += weight * ((clock_us - before_us) / 1e6 - self.seconds)
@@ -212,8 +203,7 @@ class Rationer:
         return {
             "streams": streams,
             "load": self.load.facts(self.names),
-            "pace": self.pace.facts(),
-            "clock_us": self.clock_us,
+            "controller": self.controller.facts(),
             "seconds": self.seconds,
             "latest": self.latest,
         }
@@ -227,8 +217,15 @@ class Rationer:
         self.begins = [own["begin"] for own in streams]
         self.shares = tuple(Share(**own["share"]) for own in streams)
         self.load = LiveLoad.from_facts(facts["load"], self.names)
-        self.pace = Pace.from_facts(facts["pace"])
-        self.clock_us, self.seconds, self.latest = facts["clock_us"], facts["seconds"], facts["latest"]
+        self.controller.restore(facts["controller"])
+        self.seconds, self.latest = facts["seconds"], facts["latest"]
+
+
+def _added(loads: Iterable[Load]) -> LoadPart:
+    """The load of all batches together."""
+    known = [load for load in loads if load.last_cell is not None]
+    parts = [LoadPart(load.last_cell or 0, load.rows, load.entries, load.size_bytes) for load in known]
+    return sum(parts[1:], parts[0]) if parts else LoadPart(BEGINNING, 0, 0, 0)
 
 
 def probing_draws(draws: Integers) -> Integers:
