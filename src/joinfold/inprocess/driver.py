@@ -87,6 +87,14 @@ class InProcess:
             for stream, frame in enumerate(self.plan.frames)
         }
 
+    @property
+    def unprobed(self) -> dict[str, int]:
+        """The rows of each input that SHED did not let probe."""
+        return {
+            frame.input.alias: sum(bucket.position.streams[stream].unprobed for bucket in self.buckets)
+            for stream, frame in enumerate(self.plan.frames)
+        }
+
     def feed(
         self, data: Mapping[str, Rows], arrival: Arrival | None = None, clock_us: int | None = None
     ) -> list[Accepted]:

@@ -50,6 +50,8 @@ class Kept:
         emitted = self.bucket.answer()
         chunks.add(self.bucket.take_made())
         chunks.forget(self.bucket.is_done)
+        if self.bucket.has_shed_more:
+            chunks.thin(self.bucket)
         chunks.merge(self.bucket)
         state.save(self.bucket)
         boundaries = sum(run.entries for run in chunks.runs if isinstance(run.stored, BoundariesOf))

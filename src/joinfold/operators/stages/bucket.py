@@ -22,6 +22,7 @@ from joinfold.operators.emitted import Emitted
 from joinfold.operators.entries import Flags, Integers
 from joinfold.operators.packing.header import Header
 from joinfold.operators.stages.observed import Observed
+from joinfold.operators.stages.rationing import Rationer
 from joinfold.operators.stages.sampling import Sampler
 from joinfold.physical.choice import NO_CHOICE, FoldChoice
 from joinfold.physical.column_names import COUNT
@@ -108,6 +109,11 @@ class Bucket(ABC):
     @abstractmethod
     def touched(self) -> int:
         """How many members the structures of the windows have looked at so far."""
+
+    @property
+    def shedder(self) -> Sampler | Rationer | None:
+        """What decides the rates of SHED; None without SHED."""
+        return self.sampler
 
     @property
     def kept(self) -> float | None:
