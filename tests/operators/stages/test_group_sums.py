@@ -67,6 +67,15 @@ def test_what_is_sampled_is_divided_by_the_rate(some: list[tuple[Row, Row, int]]
         assert abs(value - exact) <= (abs(one[2]) + abs(other[2]) * Fraction(WHOLE, rate)) * Fraction(1, 2**95)
 
 
+@given(st.lists(st.tuples(st.integers(-(2**70), 2**70), st.integers(1, 2**17)), max_size=4))
+def test_the_nearest_integers_halves_away_from_zero(pairs: list[tuple[int, int]]) -> None:
+    numerators, denominators = (np.array([pair[side] for pair in pairs], object) for side in (0, 1))
+    for value, (numerator, denominator) in zip(ExactNumbers(numerators, denominators).half_up(), pairs, strict=True):
+        distance = abs(Fraction(numerator, denominator) - value)
+        assert distance < Fraction(1, 2) or (distance == Fraction(1, 2) and abs(value) * denominator > abs(numerator))
+    assert ExactNumbers(np.array([5, -5, 4]), 2).half_up().tolist() == [3, -3, 2]
+
+
 def test_of_weighted_sums_the_sample_is_what_was_counted() -> None:
     extremes = [pa.array([3, None])]
     total = GroupSums(np.array([[8, 16], [0, 0]]), np.array([[2.0], [0.0]]), np.zeros((2, 1)), extremes)
