@@ -43,6 +43,11 @@ class Timeline:
         """The last rate."""
         return self.rates[-1]
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rates are whole."""
+        return all(rate == WHOLE for rate in self.rates)
+
     def accepts(self, rate: int) -> bool:
         """Whether another rate differs enough from the current one. The more rates there are, the more it has to."""
         if rate == self.current:

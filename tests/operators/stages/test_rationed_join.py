@@ -1,16 +1,12 @@
 """Plain joins that shed: which combinations come, at any rates, from any batches, in any number of buckets."""
 
-from itertools import pairwise
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joinfold.dialect import bind, parse, read_schema
+from joinfold.dialect import bind, parse
 from joinfold.inprocess import InProcess
 from joinfold.logical.query import Source
-from joinfold.logical.sql import query_text
 from joinfold.operators.entries import Entries
 from joinfold.operators.stages.rationed_join import RationedJoin
 from joinfold.operators.windows.probing import PartialCombinations, Prober
@@ -18,118 +14,44 @@ from joinfold.physical.shedding import WHOLE
 from joinfold.physical.stored import stored_name
 from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
-from joinfold.reference.streaming import stream
 from joinfold.shedding.allocation import Share
-from tests.operators.rations import History, Shares, at_shares, rationers_of
-from tests.operators.runs import Data, Row, answer, feed, plan_of, tables_of
-from tests.operators.state.kept import Query
-from tests.strategies import assert_same_answers
-
-SCHEMA = read_schema("ts TIMESTAMP, k INT, v INT")
-windows = st.sampled_from(
-    [
-        "[3 MICROSECOND]",
-        "[12 MICROSECOND]",
-        "[TUMBLE 5 MICROSECOND]",
-        "[9 MICROSECOND SLIDE 4 MICROSECOND]",
-        "[3 MICROSECOND SLIDE 5 MICROSECOND]",
-        "[UNBOUNDED]",
-    ]
+from tests.operators.rations import (
+    IN_TIME,
+    SCHEMA,
+    Run,
+    at_shares,
+    budgets,
+    check_budget,
+    check_made_anew,
+    check_run,
+    rationers_of,
+    runs,
 )
-conditions = st.sampled_from(["{0}.k = {1}.k", "{0}.k = {1}.k AND {0}.v <> {1}.v", "{0}.v < {1}.v"])
-parts = st.sampled_from([0.0, 0.3, 0.5, 0.8, 1.0])
-
-
-@st.composite
-def plans(draw: st.DrawFn) -> PlannedQuery:
-    aliases = "abc"[: draw(st.integers(2, 3))]
-    delays = {alias: draw(st.sampled_from([0, 2, 6, 50])) for alias in aliases}
-    where = [draw(conditions).format(*pair) for pair in pairwise(aliases)]
-    text = (
-        f"SELECT {', '.join(f'{alias}.v AS {alias}v' for alias in aliases)} "
-        f"FROM {', '.join(f'{alias} {draw(windows)}' for alias in aliases)} "
-        f"WHERE {' AND '.join(where)} SHED TO HOLD 1000 ROWS"
-    )
-    return plan_query(bind(parse(text), {name: Source(name, SCHEMA, True, "ts", delays[name]) for name in aliases}))
-
-
-@st.composite
-def batches_for(draw: st.DrawFn, plan: PlannedQuery, many: int = 4) -> list[Data]:
-    """Rows in micro-batches, about in the order of time."""
-    batches: list[Data] = []
-    for number in range(many):
-        times = st.integers(6 * number - 4, 6 * number + 8)
-        rows = st.fixed_dictionaries({"ts": times, "k": st.integers(0, 1), "v": st.integers(0, 3)})
-        most = 12 // plan.timing.streams
-        batches.append({name: draw(st.lists(rows, max_size=most)) for name in plan.timing.names})
-    return batches
-
-
-@st.composite
-def runs(draw: st.DrawFn) -> tuple[PlannedQuery, list[Data], list[Shares]]:
-    plan = draw(plans())
-    of_each = st.tuples(*(st.builds(Share, parts, parts) for _ in plan.timing.names))
-    return plan, draw(batches_for(plan)), draw(st.lists(of_each, min_size=1, max_size=4))
-
-
-Run = tuple[PlannedQuery, list[Data], list[Shares]]
-
-
-@given(runs(), st.integers(1, 3))
-def test_combinations_come_as_defined(run: Run, buckets: int) -> None:
-    plan, batches, shares = run
-    machine, history = InProcess(plan, buckets), History(plan.timing.names)
-    found: list[tuple[Any, ...]] = []
-    with at_shares(shares):
-        for batch in batches:
-            feed(machine, batch)
-            history.see(rationers_of(machine))
-            found += answer(machine)
-    assert all(isinstance(bucket, RationedJoin) for bucket in machine.buckets)
-    expected = stream(plan.query, batches, rations=history.rations(plan))
-    assert_same_answers(expected.answers, found)
-    assert machine.late == expected.late
-
-
-@given(runs(), st.sampled_from(["HOLD 6 ROWS", "HOLD 200 BYTES", "PROCESS 2 ROWS PER SECOND AND HOLD 8 ROWS"]))
-def test_budgets_become_rates(run: Run, budget: str) -> None:
-    """The same at the rates that follow from budgets, one micro-batch per second."""
-    plan, batches, _ = run
-    plan = with_shed(plan, f"SHED TO {budget}")
-    machine, history = InProcess(plan, 2), History(plan.timing.names)
-    found: list[tuple[Any, ...]] = []
-    for number, batch in enumerate(batches):
-        machine.feed(tables_of(plan, batch), clock_us=number * 1_000_000)
-        history.see(rationers_of(machine))
-        found += answer(machine)
-    assert_same_answers(stream(plan.query, batches, rations=history.rations(plan)).answers, found)
-
-
-@given(runs(), st.sampled_from([1, 8]))
-def test_a_bucket_made_anew_from_its_state_goes_on_as_before(run: Run, fresh_runs: int) -> None:
-    plan, batches, shares = run
-    going_on, made_anew = Query(plan), Query(plan)
-    with at_shares(shares), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("joinfold.operators.state.chunks.FRESH_RUNS", fresh_runs)
-        for batch in batches:
-            going_on.run(batch)
-            made_anew.run(batch)
-            made_anew.go_on_as(plan)
-    assert_same_answers(going_on.answers, made_anew.answers)
-    for one, other in zip(going_on.buckets, made_anew.buckets, strict=True):
-        names = plan.timing.names
-        assert one.bucket.position.facts(names) == other.bucket.position.facts(names)
-
-
-def with_shed(plan: PlannedQuery, clause: str) -> PlannedQuery:
-    text, catalog = query_text(plan.query), {input_.source.name: input_.source for input_ in plan.query.inputs}
-    return plan_query(bind(parse(text[: text.index("SHED")] + clause), catalog))
-
-
-# --- by hand --------------------------------------------------------------------------------------------------------
+from tests.operators.runs import Row, answer, feed, plan_of, tables_of
+from tests.operators.state.kept import Query
 
 TEXT = "SELECT a.v, b.v AS w FROM a [6 MICROSECOND], b [6 MICROSECOND] WHERE a.k = b.k"
 NOTHING, EVERYTHING = Share(0.0, 0.0), Share()
+some_runs = runs(IN_TIME)
+
+
+@given(some_runs, st.integers(1, 3))
+def test_combinations_come_as_defined(run: Run, buckets: int) -> None:
+    machine = check_run(run, buckets)
+    assert all(isinstance(bucket, RationedJoin) for bucket in machine.buckets)
+
+
+@given(some_runs, budgets)
+def test_budgets_become_rates(run: Run, budget: str) -> None:
+    check_budget(run, budget)
+
+
+@given(some_runs, st.sampled_from([1, 8]))
+def test_a_bucket_made_anew_from_its_state_goes_on_as_before(run: Run, fresh_runs: int) -> None:
+    check_made_anew(run, fresh_runs)
+
+
+# --- by hand --------------------------------------------------------------------------------------------------------
 
 
 def row(ts: int, k: int = 0) -> Row:
@@ -161,8 +83,12 @@ def test_only_the_row_that_enters_last_has_to_probe() -> None:
             assert sorted(answer(machine)) == expected
 
 
-def test_a_row_that_comes_late_is_found_by_rows_that_entered_after_it() -> None:
+@pytest.mark.parametrize("rebuilds", [False, True])
+def test_a_row_that_comes_late_is_found_by_rows_that_entered_after_it(
+    rebuilds: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The row of b at 5 is not held, but it may still probe for rows that enter before it."""
+    monkeypatch.setattr(RationedJoin, "_is_outgrown", rebuilds)
     machine = InProcess(plan_with("SHED TO HOLD 9 ROWS", delay_us=3))
     bucket = bucket_of(machine)
     with at_shares([(EVERYTHING, Share(1, 0))]):
@@ -176,6 +102,40 @@ def test_a_row_that_comes_late_is_found_by_rows_that_entered_after_it() -> None:
         feed(machine, {"a": [row(10)]})
         answer(machine)
         assert [len(window.members) for window in bucket.windows] == [4, 1]  # W is 6: now it may not
+
+
+def test_rows_that_enter_together_are_in_the_order_of_from() -> None:
+    """The row of b enters at 6 and is not held. At W = 5 a row of a may still come that enters at 6, too."""
+    machine = InProcess(plan_with("SHED TO HOLD 9 ROWS"))
+    with at_shares([(EVERYTHING, Share(1, 0))]):
+        feed(machine, {"a": [row(5, 1)], "b": [row(5)]})
+        assert answer(machine) == [] and machine.buckets[0].watermark == 5
+        feed(machine, {"a": [row(5)]})
+        assert answer(machine) == [(6, 5, 5)]
+
+
+def test_a_combination_with_several_new_rows_is_found_once() -> None:
+    text = "SELECT a.v, b.v AS w, c.v AS u FROM a [9 MICROSECOND], b [9 MICROSECOND], c [9 MICROSECOND]"
+    sources = {name: Source(name, SCHEMA, True, "ts", 9) for name in "abc"}
+    plan = plan_query(bind(parse(f"{text} WHERE a.k = b.k AND b.k = c.k SHED TO HOLD 9 ROWS"), sources))
+    machine = InProcess(plan)
+    with at_shares([(EVERYTHING, EVERYTHING, EVERYTHING)]):
+        feed(machine, {"c": [row(5)]})
+        assert answer(machine) == []
+        feed(machine, {"a": [row(2)], "b": [row(3)]})
+        assert answer(machine) == [(6, 2, 3, 5)]
+        feed(machine, {"a": [row(4)], "b": [row(7)]})
+        assert sorted(answer(machine)) == [(6, 4, 3, 5), (8, 2, 7, 5), (8, 4, 7, 5)]
+
+
+def test_a_lower_rate_holds_for_rows_that_enter_after_all_before() -> None:
+    """Rows of a are no longer held for those that enter from 5 on."""
+    machine = InProcess(plan_with("SHED TO HOLD 9 ROWS", delay_us=9))
+    with at_shares([(EVERYTHING, EVERYTHING), (NOTHING, EVERYTHING)]):
+        feed(machine, {"a": [row(1)], "b": [row(3)]})
+        assert answer(machine) == [(4, 1, 3)]
+        feed(machine, {"b": [row(4), row(3), row(5)]})
+        assert answer(machine) == [(4, 1, 3)]
 
 
 def test_rows_that_are_not_held_are_not_stored() -> None:

@@ -182,7 +182,7 @@ class RationedJoin(AsFoundJoin):
 
     def answer(self, to_the_end: bool = False) -> Emitted:
         """The combinations of new entries with each other and with all entries in the windows."""
-        for lowered in self.rationer.lowered:
+        for lowered in self.rationer.take_lowered():
             self._lower(lowered)
         self.position.answered = self.watermark
         new = self._take_fresh()
@@ -313,14 +313,13 @@ class RationedJoin(AsFoundJoin):
         for window, own in zip(self.windows, self.slots, strict=True):
             live = window.members.live_slots
             entries = replace(window.members.entries, draws=own.draws[live])
-            held.append((entries, own.rationed.take(live), own.last_probing))
+            held.append((entries, own.rationed.take(live)))
         self.touched_before = self.touched
         self._open()
-        for ordinal, (entries, rationed, last_probing) in enumerate(held):
+        for ordinal, (entries, rationed) in enumerate(held):
             (adopted,) = self.vocabulary.adopt(old, ordinal, [entries])
             self._put(ordinal, adopted, rationed)
             self.slots[ordinal].settle()
-            self.slots[ordinal].last_probing = last_probing
 
 
 def _combining(bound: list[Rationed]) -> tuple[Integers, Flags]:

@@ -46,8 +46,7 @@ class Lowered:
 class Rationer:
     """The rates of all streams, and what they are derived from.
 
-    ``latest`` is the time at which the last of all rows so far enters its window. ``lowered`` are the rates of holding
-    that the last micro-batch has lowered.
+    ``latest`` is the time up to which rows have entered their windows.
     """
 
     def __init__(self, shedding: PairRationing, timing: Timing) -> None:
@@ -67,7 +66,7 @@ class Rationer:
         self.seconds = 0.0  # between micro-batches, smoothed; 0 if not known
         self.shares = tuple(Share() for _ in timing.names)
         self.latest: int | None = None
-        self.lowered: list[Lowered] = []
+        self.lowered: list[Lowered] = []  # not applied yet
 
     # --- deciding ---------------------------------------------------------------------------------------------------
 
@@ -77,7 +76,6 @@ class Rationer:
         ``needed`` has the first cell of each stream that is still needed, ``latest`` is as in the class, now.
         """
         loads = list(loads)
-        self.lowered = []
         if loads:
             brought = [_added(load for own, load in loads if own == stream) for stream in range(len(self.names))]
             windows = [self._window(stream, needed[stream]) for stream in range(len(self.names))]
@@ -163,7 +161,7 @@ class Rationer:
             if probing.accepts(rate := int(share.probes * WHOLE)):
                 probing.change(start, rate)
             if holding.accepts(rate := int(share.rows * WHOLE)):
-                if start == holding.starts[-1]:  # rows may have been dropped by the rate that began here
+                if start == holding.starts[-1] > BEGINNING:  # rows may have been dropped by the rate that began here
                     rate = min(rate, holding.current)
                 if rate < holding.current:
                     self.lowered.append(Lowered(stream, start, rate))
@@ -179,6 +177,11 @@ class Rationer:
     def held_until(self, stream: int, times: Integers, draws: Integers) -> Integers:
         """The time up to which each row is held that enters at these times; the same time if it is not held."""
         return self.holding[stream].until(times, draws)
+
+    def take_lowered(self) -> list[Lowered]:
+        """The rates of holding that were lowered since the last call."""
+        lowered, self.lowered = self.lowered, []
+        return lowered
 
     def forget(self, first_times: Sequence[int], watermark: int) -> None:
         """Drops rates that no row needs: neither those that entered at ``first_times`` or later, nor those to come."""
