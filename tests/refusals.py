@@ -5,13 +5,17 @@ planner that refuses queries which the pages promise would pass all of these tes
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 from joinfold.algebra import AGGREGATES
-from joinfold.dialect import parse
+from joinfold.dialect import ParsedShed, bind, parse
 from joinfold.errors import QueryError
-from joinfold.logical.query import LogicalQuery, OnArrival
+from joinfold.logical.expressions import Column, walk
+from joinfold.logical.graph import KeyClass
+from joinfold.logical.query import LogicalQuery, OnArrival, Source
+from joinfold.logical.shedding import HoldRows, KeepUp, Process
 from joinfold.planner.forcing import Plan
 from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
@@ -23,7 +27,7 @@ METHODS, WINDOWS, SEMANTICS = "concepts/methods.md", "concepts/windows.md", "ref
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What was refused: the text, the query if the text could be bound, and the forced plan."""
+    """What was refused: the text, the query that `understood` finds in it, and the forced plan."""
 
     text: str
     query: LogicalQuery | None = None
@@ -37,6 +41,71 @@ class Asked:
     def slides_meet(self) -> bool:
         windows = [input_.window for input_ in parse(self.text).inputs]
         return common(window.moves for window in windows if isinstance(window, Sliding)) is not None
+
+    @property
+    def shed(self) -> ParsedShed | None:
+        return parse(self.text).shed
+
+    @property
+    def is_estimate(self) -> bool:
+        return self.shed is not None and self.query is not None and not self.query.is_plain_join
+
+    @property
+    def reads_clock(self) -> bool:
+        return self.shed is not None and any(isinstance(budget, KeepUp | Process) for budget in self.shed.budgets)
+
+    @property
+    def samples_rows(self) -> bool:
+        return self.is_estimate and self.shed is not None and self.shed.sampler == "row"
+
+    @property
+    def floors_exceed_budgets(self) -> bool:
+        """Whether AT LEAST, for all streams, is more than HOLD or PROCESS."""
+        assert self.shed is not None
+        rows, rate = (
+            len(self.streams) * (least or 0) for least in (self.shed.least_rows, self.shed.least_rows_per_second)
+        )
+        return any(
+            (isinstance(budget, HoldRows) and rows > budget.rows)
+            or (isinstance(budget, Process) and rate > budget.rows_per_second)
+            for budget in self.shed.budgets
+        )
+
+    @property
+    def is_answered_on_arrival(self) -> bool:
+        return self.query is not None and isinstance(self.query.emit, OnArrival)
+
+    @property
+    def shared_keys(self) -> list[KeyClass]:
+        """The key classes that two streams have."""
+        assert self.query is not None
+        return [key for key in self.query.graph.keys if sum(bool(key.of(alias)) for alias in self.streams) > 1]
+
+    @property
+    def streams(self) -> list[str]:
+        return [] if self.query is None else [input_.alias for input_ in self.query.streams]
+
+    @property
+    def has_other_conditions(self) -> bool:
+        """Whether something else than an equality connects inputs, or a relation does."""
+        assert self.query is not None
+        graph = self.query.graph
+        return bool(graph.bands or graph.inequalities or graph.residual) or len(self.streams) < len(graph.inputs)
+
+    @property
+    def divides_partitions(self) -> bool:
+        """Whether for every key that two streams have, some PARTITION BY lacks a column of it."""
+        assert self.query is not None
+        windows = {input_.alias: input_.window for input_ in self.query.streams}
+        return all(
+            any(
+                isinstance(node, Column) and isinstance(window, PartitionedRows) and node.name not in window.by
+                for alias, window in windows.items()
+                for member in key.of(alias)
+                for node in walk(member)
+            )
+            for key in self.shared_keys
+        )
 
     def has_window(self, *kinds: type) -> bool:
         return self.query is not None and any(isinstance(input_.window, kinds) for input_ in self.query.streams)
@@ -122,6 +191,87 @@ REFUSALS = (
             and any("PARTITION BY" in window or not _moves(window) for window in asked.windows)
         ),
     ),
+    # --- by the dialect: queries that cannot have SHED
+    Refusal(
+        "(FAVOUR|AT LEAST) divides pairs; this query aggregates$",
+        SEMANTICS,
+        "SAMPLE and CONFIDENCE in a plain join, and FAVOUR and AT LEAST in a query with aggregates",
+        lambda asked: asked.is_estimate and bool(re.search("FAVOUR|AT LEAST", asked.text)),
+    ),
+    Refusal(
+        "(SAMPLE|CONFIDENCE) is about estimates; this query has no aggregates$",
+        SEMANTICS,
+        "SAMPLE and CONFIDENCE in a plain join",
+        lambda asked: not asked.is_estimate and bool(re.search("SAMPLE|CONFIDENCE", asked.text)),
+    ),
+    Refusal(
+        "SHED TO (KEEP UP|PROCESS) cannot be kept under EMIT ON ARRIVAL, which answers every row$",
+        SEMANTICS,
+        "KEEP UP and PROCESS in estimates under EMIT ON ARRIVAL",
+        lambda asked: asked.is_estimate and asked.is_answered_on_arrival and asked.reads_clock,
+    ),
+    Refusal(
+        "no engine runs SHED with EMIT ON ARRIVAL yet$",
+        SEMANTICS,
+        "No engine runs HOLD under EMIT ON ARRIVAL yet",
+        lambda asked: asked.is_estimate and asked.is_answered_on_arrival and not asked.reads_clock,
+    ),
+    Refusal(
+        "(BIT_|BOOL_|MIN_BY|MAX_BY).* cannot be estimated: the sample says nothing about the rows that were shed$",
+        SEMANTICS,
+        "BIT_AND, BIT_OR, BIT_XOR, BOOL_AND, BOOL_OR, MIN_BY and MAX_BY in estimates",
+        lambda asked: asked.is_estimate and bool(re.search(r"(BIT_\w+|BOOL_\w+|M.._BY)\(", asked.text)),
+    ),
+    Refusal(
+        "there is no key to sample by: the query reads one stream$",
+        SEMANTICS,
+        "Aggregates over one stream",
+        lambda asked: asked.is_estimate and len(asked.streams) == 1,
+    ),
+    Refusal(
+        "there is no key to sample by: no equality joins two streams$",
+        SEMANTICS,
+        "joins of streams without an equality, because there is no key to sample by",
+        lambda asked: asked.is_estimate and not asked.shared_keys,
+    ),
+    Refusal(
+        "a partition must be kept or shed as a whole, but one of '.*' may have several keys$",
+        SEMANTICS,
+        "unless all columns of a join key of this input are in its PARTITION BY",
+        lambda asked: asked.is_estimate and asked.divides_partitions,
+    ),
+    Refusal(
+        "a partition must be kept or shed as a whole, but BY ROW divides those of '.*'$",
+        SEMANTICS,
+        "SAMPLE BY ROW with such a window",
+        lambda asked: asked.samples_rows and asked.has_window(PartitionedRows),
+    ),
+    Refusal(
+        "BY ROW needs every pair of a key to match, but other conditions also join the streams$",
+        SEMANTICS,
+        "SAMPLE BY ROW, unless every pair of a key matches",
+        lambda asked: asked.samples_rows and asked.has_other_conditions,
+    ),
+    Refusal(
+        "BY ROW needs every pair of a key to match, but the streams are joined over several keys$",
+        SEMANTICS,
+        "equalities alone join the streams, and all streams have these keys",
+        lambda asked: (
+            asked.samples_rows and any(not key.of(alias) for key in asked.shared_keys for alias in asked.streams)
+        ),
+    ),
+    Refusal(
+        "SHED divides pairs of streams, but the query reads one stream$",
+        SEMANTICS,
+        "A plain query over one stream has no pairs to shed",
+        lambda asked: not asked.is_estimate and len(asked.streams) == 1,
+    ),
+    Refusal(
+        "AT LEAST needs .* rows for .* streams, more than (HOLD|PROCESS)",
+        SEMANTICS,
+        "AT LEAST for all streams together more than the budget",
+        lambda asked: not asked.is_estimate and asked.floors_exceed_budgets,
+    ),
     # --- by the planner: queries that no engine runs
     Refusal(
         "no engine runs PARTITION BY windows with EMIT ON ARRIVAL yet$",
@@ -183,6 +333,15 @@ REFUSALS = (
         ),
     ),
 )
+
+
+def understood(text: str, catalog: Mapping[str, Source]) -> LogicalQuery | None:
+    """The query that a text means, without SHED if it cannot have SHED; None if it means nothing."""
+    parsed = parse(text)
+    for clauses in (parsed, replace(parsed, shed=None)):
+        with suppress(QueryError):
+            return bind(clauses, catalog)
+    return None
 
 
 def check_refusal(error: QueryError, asked: Asked) -> None:

@@ -22,7 +22,7 @@ from joinfold.errors import QueryError
 from joinfold.logical.query import LogicalQuery, Source
 from joinfold.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, TIMESTAMP, DataType
 from joinfold.types import decimal as decimal_type
-from tests.refusals import Asked, check_refusal
+from tests.refusals import Asked, check_refusal, understood
 
 Row = dict[str, Any]
 ALIASES = ("a", "b", "c", "d", "e")
@@ -344,7 +344,7 @@ def cases(
     try:
         case.bind()
     except QueryError as error:
-        check_refusal(error, Asked(case.text))
+        check_refusal(error, Asked(case.text, understood(case.text, catalog)))
         assume(False)
     return case
 

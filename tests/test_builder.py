@@ -23,6 +23,11 @@ def session() -> Session:
 
 Chain = Callable[[Session], Builder]
 
+
+def joined(session: Session) -> Builder:
+    return session["bids"].window("1 hour").join(session["auctions"].window("1 hour"), on="auction_id")
+
+
 PAIRS: dict[str, tuple[str, Chain]] = {
     "the example of the design": (
         "SELECT category, COUNT(*) AS n, MAX(price) AS top "
@@ -177,6 +182,35 @@ PAIRS: dict[str, tuple[str, Chain]] = {
         "WHERE bids.auction_id = auctions.auction_id SYNC ON WINDOW ID MOD 7",
         lambda s: s["bids"].tumble("1 hour").join(s["auctions"].tumble("2 hours"), on="auction_id")
         .agg(n=jf.count()).sync("window id", mod=7),
+    ),
+    "shed": (
+        "SELECT COUNT(*) AS n FROM bids [1 HOUR], auctions [1 HOUR] WHERE bids.auction_id = auctions.auction_id SHED",
+        lambda s: joined(s).agg(n=jf.count()).shed(),
+    ),
+    "shed, with the budgets of estimates": (
+        "SELECT COUNT(*) AS n FROM bids [1 HOUR], auctions [1 HOUR] WHERE bids.auction_id = auctions.auction_id "
+        "SHED TO HOLD 64 MEGABYTES AND KEEP UP WITHIN 5 SECONDS SAMPLE BY KEY CONFIDENCE 99 PERCENT SEED 7",
+        lambda s: joined(s).agg(n=jf.count()).shed(process=5).shed(
+            keep_up="5 seconds", hold="64 megabytes", sample="key", confidence=99, seed=7
+        ),
+    ),
+    "shed, with the budgets of pairs": (
+        "SELECT price FROM bids [1 HOUR], auctions [1 HOUR] WHERE bids.auction_id = auctions.auction_id "
+        "SHED TO KEEP UP AND PROCESS 50000 ROWS PER SECOND AND HOLD 1000 ROWS FAVOUR ALL TO auctions "
+        "AT LEAST 10 ROWS OF EACH AT LEAST 20 ROWS PER SECOND OF EACH",
+        lambda s: joined(s).select("price").shed(
+            keep_up=True, process=50000, hold=1000, favour="all to Auctions", at_least=10, at_least_per_second=20
+        ),
+    ),
+    "shed by row, in rows": (
+        "SELECT COUNT(*) AS n FROM bids [1 HOUR], auctions [1 HOUR] WHERE bids.auction_id = auctions.auction_id "
+        "SHED TO HOLD 1000 ROWS SAMPLE BY ROW CONFIDENCE 99.5 PERCENT",
+        lambda s: joined(s).agg(n=jf.count()).shed(hold="1000 rows", sample="row", confidence=99.5),
+    ),
+    "shed, with another rule": (
+        "SELECT price FROM bids [1 HOUR], auctions [1 HOUR] WHERE bids.auction_id = auctions.auction_id "
+        "SHED FAVOUR INVERSE RATES",
+        lambda s: joined(s).select("price").shed(favour="inverse rates"),
     ),
     "options": (
         "SELECT COUNT(*) AS n FROM bids [1 HOUR] OPTION (method = tc, early = on, share = 0.5, low = -3, "
@@ -376,6 +410,81 @@ MISTAKES: dict[str, tuple[Chain, type[JoinfoldError], str]] = {
         lambda s: s["bids"].rows(5).sync("full", mod=3),
         UsageError,
         "UsageError: mod must be a positive number and needs sync('window id')",
+    ),
+    "a budget of nothing": (
+        lambda s: joined(s).shed(process=0),
+        UsageError,
+        "UsageError: the budget of PROCESS must be positive, not 0",
+    ),
+    "a budget that is no whole number": (
+        lambda s: joined(s).shed(hold=1.5),  # type: ignore[arg-type]
+        UsageError,
+        "UsageError: the budget of HOLD must be a whole number, not 1.5",
+    ),
+    "no time to keep up": (
+        lambda s: joined(s).shed(keep_up="0 seconds"),
+        UsageError,
+        "UsageError: the budget of KEEP UP must be positive, not 0",
+    ),
+    "a number to keep up within": (
+        lambda s: joined(s).shed(keep_up=5),  # type: ignore[arg-type]
+        UsageError,
+        "UsageError: '5' is not a duration\nHint: write numbers and units, such as '10 seconds'.",
+    ),
+    "a size without a unit": (
+        lambda s: joined(s).shed(hold="64"),
+        UsageError,
+        "UsageError: '64' is not an amount to hold\nHint: write '64 megabytes' or '1000 rows'.",
+    ),
+    "a size in another unit": (
+        lambda s: joined(s).shed(hold="64 megabites"),
+        UsageError,
+        "UsageError: unknown unit 'megabites' of HOLD\n"
+        "Hint: did you mean MEGABYTES? The units are ROWS, BYTES, KILOBYTES, MEGABYTES, GIGABYTES.",
+    ),
+    "unknown sampler": (
+        lambda s: joined(s).shed(sample="rows"),
+        UsageError,
+        "UsageError: unknown sample rule 'rows'\nHint: the rules are: key, row.",
+    ),
+    "a confidence as a share": (
+        lambda s: joined(s).shed(confidence=0.95),
+        UsageError,
+        "UsageError: a confidence must be from 50 to 99.99 percent, not 0.95",
+    ),
+    "a negative seed": (
+        lambda s: joined(s).shed(seed=-1),
+        UsageError,
+        "UsageError: a seed must be a whole number from 0 to 2^63 − 1, not -1",
+    ),
+    "unknown favour": (
+        lambda s: joined(s).shed(favour="rate"),
+        UsageError,
+        "UsageError: unknown favour rule 'rate'\n"
+        "Hint: the rules are: most pairs, rates, inverse rates, windows, equal, all to alias.",
+    ),
+    "at least nothing": (
+        lambda s: joined(s).shed(at_least=0),
+        UsageError,
+        "UsageError: the number of AT LEAST must be positive, not 0",
+    ),
+    "all to an unknown stream": (
+        lambda s: joined(s).select("price").shed(favour="all to auction"),
+        QueryError,
+        "QueryError: unknown stream 'auction' in FAVOUR ALL TO\n"
+        "Hint: did you mean 'auctions'? The query has: bids, auctions.",
+    ),
+    "a sample of a plain join": (
+        lambda s: joined(s).select("price").shed(sample="key"),
+        QueryError,
+        "QueryError: SAMPLE is about estimates; this query has no aggregates\n"
+        "Hint: leave out SAMPLE. FAVOUR, AT LEAST and SEED are for plain joins.",
+    ),
+    "estimates of one stream": (
+        lambda s: s["bids"].rows(5).agg(n=jf.count()).shed(hold=1000),
+        QueryError,
+        "QueryError: there is no key to sample by: the query reads one stream\n"
+        "Hint: SAMPLE BY ROW of a single stream is not supported yet. Leave out SHED, or aggregate in Spark.",
     ),
     "an option that cannot be written": (
         lambda s: s["bids"].rows(5).option(share=float("nan")),

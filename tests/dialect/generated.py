@@ -8,6 +8,7 @@ AND is one AND, an integer constant beside a decimal is a decimal, COUNT of a co
 import decimal
 import itertools
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -42,6 +43,20 @@ from joinfold.logical.query import (
     Source,
     Sync,
     moves,
+)
+from joinfold.logical.shedding import (
+    FAVOURS,
+    UNSTATED,
+    AllTo,
+    Budget,
+    Estimating,
+    Favouring,
+    HoldBytes,
+    HoldRows,
+    KeepUp,
+    Process,
+    Sampler,
+    Shed,
 )
 from joinfold.logical.sql import default_alias, default_name
 from joinfold.types import (
@@ -116,7 +131,7 @@ for _name, _signatures in CALLS.items():
 PLAIN = st.text("abcxyzABC_019", min_size=1, max_size=6)
 WORDS = st.sampled_from(
     "select from where group by having emit slide rows window option order left date timestamp interval case end "
-    "cast not null true count max as in like between table values start mod instant cube if".split()
+    "shed cast not null true count max as in like between table values start mod instant cube if".split()
 )
 ODD = st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="."), min_size=1, max_size=5).filter(
     lambda name: name.strip()
@@ -351,7 +366,8 @@ def logical_queries(draw: DrawFn) -> LogicalQuery:
         if all(isinstance(input_.window, Sliding | Rows | None) for input_ in inputs) and draw(st.booleans()):
             sync = OnWindowId()
         named = _named(draw, inputs, outputs, sync)
-        return LogicalQuery(inputs, where, (), (), named, None, None, False, sync, draw(OPTIONS))
+        query = LogicalQuery(inputs, where, (), (), named, None, None, False, sync, None, draw(OPTIONS))
+        return replace(query, shed=_favoured(draw, query))
     groups = _groups(draw, columns)
     measures = [_aggregate(draw, columns) for _ in range(draw(st.integers(0, 3)))]
     leaves = Leaves([*groups, *measures])
@@ -364,7 +380,7 @@ def logical_queries(draw: DrawFn) -> LogicalQuery:
         having = Literal(True, BOOLEAN)
     over = _over(groups, aggregates)
     sync, emit = _sync_and_emit(draw, rule, inputs, streams)
-    return LogicalQuery(
+    query = LogicalQuery(
         inputs,
         where,
         groups,
@@ -374,8 +390,47 @@ def logical_queries(draw: DrawFn) -> LogicalQuery:
         emit,
         draw(st.booleans()),
         sync,
+        None,
         draw(OPTIONS),
     )
+    return replace(query, shed=_estimated(draw, query))
+
+
+AMOUNTS = st.integers(1, 9) | st.integers(1, 9).map(lambda size: size * 10**6) | st.integers(1, 2**63 - 1)
+BUDGETS: SearchStrategy[tuple[Budget, ...]] = st.just(UNSTATED) | st.tuples(
+    st.none() | st.builds(KeepUp, st.none() | DURATIONS),
+    st.none() | st.builds(Process, AMOUNTS),
+    st.none() | st.builds(HoldRows, AMOUNTS) | st.builds(HoldBytes, AMOUNTS),
+).map(lambda drawn: tuple(budget for budget in drawn if budget is not None)).filter(bool)
+SEEDS = st.just(0) | st.integers(0, 2**63 - 1)
+
+
+def _favoured(draw: DrawFn, query: LogicalQuery) -> Shed | None:
+    """SHED of a plain join, with floors that fit into the budgets."""
+    streams = [input_.alias for input_ in query.streams]
+    if len(streams) < 2 or draw(st.booleans()):
+        return None
+    budgets = draw(BUDGETS)
+    rows = min([budget.rows for budget in budgets if isinstance(budget, HoldRows)], default=2**60)
+    rate = min([budget.rows_per_second for budget in budgets if isinstance(budget, Process)], default=2**60)
+    favour = draw(st.sampled_from(FAVOURS) | st.builds(AllTo, st.sampled_from(streams)))
+    floors = (draw(st.just(0) | st.integers(0, most // len(streams))) for most in (rows, rate))
+    return Shed(budgets, Favouring(favour, *floors), draw(SEEDS))
+
+
+def _estimated(draw: DrawFn, query: LogicalQuery) -> Shed | None:
+    """SHED of a query that can be estimated. `_where` joins all inputs by one key, the second column of each."""
+    estimable = all(AGGREGATES[aggregate.function].is_estimable for aggregate in query.aggregates)
+    partitioned = [input_ for input_ in query.streams if isinstance(input_.window, PartitionedRows)]
+    fits = all(input_.source.schema.names[1] in input_.window.by for input_ in partitioned)
+    if len(query.streams) < 2 or not estimable or not fits or isinstance(query.emit, OnArrival) or draw(st.booleans()):
+        return None
+    alone = not partitioned and len(query.where) == len(query.inputs) - 1
+    sampler: Sampler | None = draw(st.sampled_from([None, "key", "row"] if alone else [None, "key"]))
+    confidence = draw(st.sampled_from([50.0, 95.0, 99.99]) | st.floats(50, 99.99))
+    shed = Shed(draw(BUDGETS), Estimating(sampler, confidence), draw(SEEDS))
+    names = [name.lower() for name in replace(query, shed=shed).schema.names]
+    return shed if len(names) == len(set(names)) else None
 
 
 def _where(draw: DrawFn, inputs: tuple[Input, ...], columns: Leaves) -> tuple[Expression, ...]:

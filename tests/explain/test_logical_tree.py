@@ -70,6 +70,38 @@ def test_every_condition_has_its_line() -> None:
     assert "aggregate COUNT(*), reads no column" in lines
 
 
+@pytest.mark.parametrize(
+    ("select", "clause", "told"),
+    [
+        (
+            "COUNT(*) AS n",
+            "SHED",
+            "shed to keep up within the trigger interval and hold what fits into the memory of the workers; "
+            "estimates from a sample by key or row, as planned, confidence 95 percent; seed 0",
+        ),
+        (
+            "COUNT(*) AS n",
+            "SHED TO KEEP UP WITHIN 5 SECONDS SAMPLE BY KEY CONFIDENCE 99.5 PERCENT SEED 7",
+            "shed to keep up within 5 SECOND; estimates from a sample by key, confidence 99.5 percent; seed 7",
+        ),
+        (
+            "a.v",
+            "SHED TO HOLD 64 MEGABYTES AND PROCESS 100 ROWS PER SECOND",
+            "shed to process 100 rows per second and hold 64 megabytes; favours most pairs; seed 0",
+        ),
+        (
+            "a.v",
+            "SHED TO HOLD 1000 ROWS FAVOUR ALL TO b AT LEAST 10 ROWS OF EACH AT LEAST 1 ROW PER SECOND OF EACH",
+            "shed to hold 1000 rows; favours all to b, at least 10 rows of each, at least 1 row per second of each; "
+            "seed 0",
+        ),
+    ],
+)
+def test_shedding_is_told_with_its_defaults(select: str, clause: str, told: str) -> None:
+    assert [line for line in facts(f"SELECT {select} {JOINED} {clause}") if line.startswith("shed")] == [told]
+    assert not [line for line in facts(f"SELECT {select} {JOINED}") if line.startswith("shed")]
+
+
 def test_a_stream_has_its_time_and_delay_and_a_relation_none() -> None:
     session = Session()
     session.stream("s", "ts TIMESTAMP, k INT", time="ts", delay="5 SECOND")

@@ -1,6 +1,5 @@
 """The printed tables and figures of the paper, and the laws that they follow from."""
 
-from dataclasses import replace
 from itertools import product
 from math import ceil, log2
 
@@ -8,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joinfold.errors import UsageError
 from joinfold.literature import kang
-from joinfold.literature.kang import Combination, Floors, KangWeights, Workload
+from joinfold.literature.kang import Combination, KangWeights, Workload
 
 TABLE_3 = """
 A    B    λa  λb  HH   TT    HT    TH    HN     NH      TN     NT
@@ -146,99 +144,3 @@ def test_the_solver_follows_windows_that_grow_with_their_rate() -> None:
     on_b = five_seconds(share).rows_b
     assert share / (1 - share) == pytest.approx(13.6 / (3 * on_b - 55))
     assert kang.crossover_share(list_on_b, hash_on_b, five_seconds, low=0.01, high=0.5) is None
-
-
-FIGURE_5 = Workload(rows_a=100, rows_b=200, rate_a=800, rate_b=200)
-FIGURE_6 = Workload(rows_a=1000, rows_b=1000, rate_a=10, rate_b=50)
-FIGURE_7 = Workload(rows_a=100, rows_b=100, rate_a=10, rate_b=10)
-
-
-def test_figure_5_splits_of_the_service_rate() -> None:
-    rates = {
-        name: kang.output_rate(kang.split_rates(FIGURE_5, 100, share(FIGURE_5)), 0.01)
-        for name, share in kang.RATE_SHARES.items()
-    }
-    assert rates == pytest.approx(
-        {"all to A": 200, "by rates": 180, "equal": 150, "by windows": 400 / 3, "all to B": 100}
-    )
-    assert kang.allocate_rates(FIGURE_5, 100) == replace(FIGURE_5, rate_a=100, rate_b=0)
-
-
-def test_figure_6_splits_of_the_memory() -> None:
-    rates = {
-        name: kang.output_rate(kang.split_memory(FIGURE_6, 1000, share(FIGURE_6)), min(0.005, 0.01))
-        for name, share in kang.MEMORY_SHARES.items()
-    }
-    assert rates == pytest.approx(
-        {"all to A": 250, "inverse to rates": 650 / 3, "equal": 150, "by rates": 250 / 3, "all to B": 50}
-    )
-    assert kang.allocate_memory(FIGURE_6, 1000) == replace(FIGURE_6, rows_a=1000, rows_b=0)
-
-
-@pytest.mark.parametrize(
-    ("rate_share", "memory_share", "expected"), [(0, 1, 10), (1, 0, 10), (0.5, 0.5, 5), (1, 1, 0), (0, 0, 0)]
-)
-def test_figure_7_splits_of_both(rate_share: float, memory_share: float, expected: float) -> None:
-    load = kang.split_memory(kang.split_rates(FIGURE_7, 10, rate_share), 100, memory_share)
-    assert kang.output_rate(load, 0.01) == pytest.approx(expected)
-    assert kang.output_rate(kang.allocate_both(FIGURE_7, 10, 100), 0.01) == pytest.approx(10)  # σμM
-
-
-def test_a_floor_for_each_stream() -> None:
-    """The larger window B is probed by A, which gets all but the ten that are B's."""
-    load = Workload(rows_a=500, rows_b=1000, rate_a=300, rate_b=300)
-    assert kang.allocate_rates(load, 100, Floors(10, 10)) == replace(load, rate_a=90, rate_b=10)
-    assert kang.allocate_memory(replace(load, rate_b=400), 600, Floors(b=200)).rows_a == 400
-
-
-def test_what_a_stream_does_not_bring_goes_to_the_other() -> None:
-    load = Workload(rows_a=500, rows_b=1000, rate_a=30, rate_b=300)
-    assert kang.allocate_rates(load, 100) == replace(load, rate_a=30, rate_b=70)
-    assert kang.allocate_rates(replace(load, rate_b=5), 100) == replace(load, rate_b=5)  # nothing is short
-
-
-def test_a_floor_never_exceeds_what_is_asked_for() -> None:
-    load = Workload(rows_a=500, rows_b=1000, rate_a=30, rate_b=5)
-    assert kang.allocate_rates(load, 33, Floors(b=40)) == replace(load, rate_a=28)
-    mirrored = Workload(rows_a=1000, rows_b=500, rate_a=5, rate_b=30)
-    assert kang.allocate_rates(mirrored, 33, Floors(a=40)) == replace(mirrored, rate_b=28)
-
-
-def test_floors_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(UsageError, match="60 and 50 rows per second, but there are only 100 for both"):
-        kang.allocate_rates(FIGURE_5, 100, Floors(60, 50))
-
-
-shares = st.floats(0, 1)
-
-
-@given(loads, st.integers(20, 20_000), st.integers(20, 20_000), shares, shares, st.integers(0, 10), st.integers(0, 10))
-def test_no_other_split_gives_more(
-    load: Workload, rate: int, memory: int, rate_share: float, memory_share: float, floor_a: int, floor_b: int
-) -> None:
-    floors = Floors(floor_a, floor_b)
-    rates = kang.split_rates(load, rate, rate_share, floors)
-    rows = kang.split_memory(load, memory, memory_share, floors)
-    both = kang.split_memory(rates, memory, memory_share, floors)
-    assert out(rates) <= out(kang.allocate_rates(load, rate, floors)) * (1 + 1e-12)
-    assert out(rows) <= out(kang.allocate_memory(load, memory, floors)) * (1 + 1e-12)
-    assert out(both) <= out(kang.allocate_both(load, rate, memory, floors, floors)) * (1 + 1e-12)
-    for part, total in ((rates.rate_a + rates.rate_b, rate), (both.rows_a + both.rows_b, memory)):
-        assert part <= total * (1 + 1e-12)
-    assert rates.rate_a >= min(floor_a, load.rate_a) and rows.rows_b >= min(floor_b, load.rows_b) - 1e-9
-
-
-@given(loads, st.integers(1, 20_000))
-def test_the_rules_of_thumb(load: Workload, total: int) -> None:
-    """Rates go to the stream that probes the larger window, memory to the window of the slower stream."""
-    rates, rows = kang.allocate_rates(load, total), kang.allocate_memory(load, total)
-    if load.rows_a != load.rows_b:
-        to_a = load.rows_b > load.rows_a
-        assert (rates.rate_a if to_a else rates.rate_b) == min(load.rate_a if to_a else load.rate_b, total)
-    if load.rate_a != load.rate_b:
-        to_a = load.rate_a < load.rate_b
-        assert (rows.rows_a if to_a else rows.rows_b) == min(load.rows_a if to_a else load.rows_b, total)
-
-
-def out(load: Workload) -> float:
-    return kang.output_rate(load, selectivity=1)

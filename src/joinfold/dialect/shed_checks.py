@@ -109,7 +109,7 @@ def _check_key(query: LogicalQuery, parsed: ParsedQuery) -> None:
     if not sampling_keys(query):
         alias = divided_partitions(query, shared[0])[0]
         hint = f"add the columns of a join key of '{alias}' to its PARTITION BY, or leave out SHED."
-        what = f"a partition must be kept or shed as a whole, but those of '{alias}' have rows of several keys"
+        what = f"a partition must be kept or shed as a whole, but one of '{alias}' may have several keys"
         raise QueryError(what, at, hint)
 
 
@@ -144,5 +144,5 @@ def _check_floors(query: LogicalQuery, shed: Shed, favouring: Favouring, parsed:
             hint = f"AT LEAST can be {most // streams} here. Lower it, or raise the budget."
             if most < streams:
                 hint = "leave out AT LEAST, or raise the budget."
-            what = f"{streams} streams with at least {least} rows need more than {budget.to_sql()}"
+            what = f"AT LEAST needs {least * streams} rows for {streams} streams, more than {budget.to_sql()}"
             raise QueryError(what, parsed.shed_span(part), hint)

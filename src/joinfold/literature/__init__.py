@@ -1,6 +1,6 @@
 """The cost models of three papers, with misprints corrected: one file per paper, pure functions of statistics.
 
-    kang    which structure to use on which window, and what to give up when CPU or memory is short
+    kang    which structure to use on which window
     wang    which method to maintain the aggregate of a join with: PC, IC or TC
     tran    which inputs of a join to aggregate early
 

@@ -1,6 +1,7 @@
-"""Kang, Naughton and Viglas 2003: what a window join costs per second, and what to give up when that is too much.
+"""Kang, Naughton and Viglas 2003: what a window join costs per second, and which structures make it cheapest.
 
-The engine does not use this model (see `literature`).
+The engine does not use this model (see `literature`). It does use what the paper says about too little CPU or memory:
+`shedding.allocation`.
 
 A row that arrives on A probes window B, enters window A, and the oldest row of A leaves. Grouped by the window that is
 accessed, the cost has two *directions*. Each depends only on the structure of its own window:
@@ -21,19 +22,13 @@ Accessing a row costs the weight of its structure, which differs for probes and 
 rates, so two structures cost the same at one *crossover* ratio of probes to updates. The printed equations 6, 9 and 10
 lack the factor 2 before ⌈log2 n⌉ in the update of a T-tree. With it, the model reproduces the printed table of costs to
 the last digit.
-
-If CPU (μ probes per second) or memory (M rows) is short, rows are left out at random, and the join produces
-r = σ(λa'·B + λb'·A) rows per second. Since r is linear in each split, it is largest where the splits are as unequal as
-allowed.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from typing import Literal, assert_never
-
-from joinfold.errors import UsageError
 
 Structure = Literal["list", "hash", "btree", "ttree"]
 
@@ -215,101 +210,6 @@ def crossover_share(
     while low < (middle := (low + high) / 2) < high:
         low, high = (middle, high) if (difference(middle) < 0) == first_is_cheaper else (low, middle)
     return high
-
-
-def output_rate(load: Workload, selectivity: float) -> float:
-    """The rows per second that the join produces when these rates probe these windows."""
-    return selectivity * (load.rate_a * load.rows_b + load.rate_b * load.rows_a)
-
-
-@dataclass(frozen=True, slots=True)
-class Floors:
-    """The least that A and B get, in rows or rows per second, even if the output suffers; never more than they need."""
-
-    a: float = 0.0
-    b: float = 0.0
-
-    def __post_init__(self) -> None:
-        assert min(self.a, self.b) >= 0
-
-
-NO_FLOORS = Floors()
-
-
-def split_rates(load: Workload, service_rate: float, share_a: float, floors: Floors = NO_FLOORS) -> Workload:
-    """The workload with the service rate μ split, a share of it for A. Only probes are limited, insertions are not."""
-    rate_a, rate_b = _split(service_rate, share_a, (load.rate_a, load.rate_b), floors, "rows per second")
-    return replace(load, rate_a=rate_a, rate_b=rate_b)
-
-
-def split_memory(load: Workload, memory_rows: float, share_a: float, floors: Floors = NO_FLOORS) -> Workload:
-    """The workload with the memory M split, a share of it for A. The windows of ``load`` are those of the query."""
-    rows_a, rows_b = _split(memory_rows, share_a, (load.rows_a, load.rows_b), floors, "rows")
-    return replace(load, rows_a=rows_a, rows_b=rows_b)
-
-
-# The shares for A that Kang compares with the best one: shares of the rate in figure 5, of the memory in figure 6.
-RATE_SHARES: Mapping[str, Callable[[Workload], float]] = {
-    "all to A": lambda load: 1.0,
-    "by rates": lambda load: load.rate_a / (load.rate_a + load.rate_b),
-    "equal": lambda load: 0.5,
-    "by windows": lambda load: load.rows_a / (load.rows_a + load.rows_b),
-    "all to B": lambda load: 0.0,
-}
-MEMORY_SHARES: Mapping[str, Callable[[Workload], float]] = {
-    "all to A": lambda load: 1.0,
-    "inverse to rates": lambda load: load.rate_b / (load.rate_a + load.rate_b),
-    "equal": lambda load: 0.5,
-    "by rates": lambda load: load.rate_a / (load.rate_a + load.rate_b),
-    "all to B": lambda load: 0.0,
-}
-
-
-def allocate_rates(load: Workload, service_rate: float, floors: Floors = NO_FLOORS) -> Workload:
-    """The best split if CPU is short: as many probes as possible for the stream that probes the larger window."""
-    return _richest(split_rates(load, service_rate, share, floors) for share in (1.0, 0.0))
-
-
-def allocate_memory(load: Workload, memory_rows: float, floors: Floors = NO_FLOORS) -> Workload:
-    """The best split if memory is short: as many rows as possible for the window of the slower stream."""
-    return _richest(split_memory(load, memory_rows, share, floors) for share in (1.0, 0.0))
-
-
-def allocate_both(
-    load: Workload,
-    service_rate: float,
-    memory_rows: float,
-    rate_floors: Floors = NO_FLOORS,
-    memory_floors: Floors = NO_FLOORS,
-) -> Workload:
-    """The best split if both are short: one window gets the memory, the other stream the probes.
-
-    The output is r = σ·μ·M if one window can use all the memory and the other stream all the probes.
-    """
-    return _richest(
-        split_memory(split_rates(load, service_rate, rate_share, rate_floors), memory_rows, memory_share, memory_floors)
-        for rate_share, memory_share in product((1.0, 0.0), repeat=2)
-    )
-
-
-def _richest(loads: Iterable[Workload]) -> Workload:
-    """The workload with the largest output. The selectivity is the same factor in all, so it does not matter."""
-    return max(loads, key=lambda load: output_rate(load, selectivity=1.0))
-
-
-def _split(total: float, share_a: float, needs: tuple[float, float], floors: Floors, unit: str) -> tuple[float, float]:
-    """The part of A, as close to its share as needs and floors allow, and the rest for B."""
-    need_a, need_b = needs
-    floor_a, floor_b = min(floors.a, need_a), min(floors.b, need_b)
-    if floor_a + floor_b > total:
-        raise UsageError(
-            f"the floors of A and B are {floor_a:g} and {floor_b:g} {unit}, but there are only {total:g} for both",
-            hint="lower a floor.",
-        )
-    shared = min(total, need_a + need_b)
-    least, most = max(floor_a, shared - need_b), min(need_a, shared - floor_b)
-    part_a = min(max(share_a * shared, least), most)
-    return part_a, shared - part_a
 
 
 def _btree_rows(window_rows: float, node_rows: int) -> float:

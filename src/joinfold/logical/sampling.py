@@ -25,14 +25,12 @@ def sampling_keys(query: LogicalQuery) -> tuple[KeyClass, ...]:
 
 def divided_partitions(query: LogicalQuery, key: KeyClass) -> tuple[str, ...]:
     """The streams whose PARTITION BY windows may have several values of the key in one partition."""
-    divided = []
-    for input_ in query.streams:
-        members = key.of(input_.alias)
-        if isinstance(input_.window, PartitionedRows) and members:
-            by = set(input_.window.by)
-            if not any(_columns(member) <= by for member in members):
-                divided.append(input_.alias)
-    return tuple(divided)
+    return tuple(
+        input_.alias
+        for input_ in query.streams
+        if isinstance(input_.window, PartitionedRows)
+        and not all(_columns(member) <= set(input_.window.by) for member in key.of(input_.alias))
+    )
 
 
 def every_pair_matches(query: LogicalQuery) -> bool:

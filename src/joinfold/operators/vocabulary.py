@@ -57,6 +57,9 @@ class Vocabulary:
         self.replicated = {number: IdTable() for number, spec in enumerate(body.inputs) if spec.replicate is not None}
         for table in self.replicated.values():  # the one group of a query without groups has the id 0
             table.intern_pairs(np.zeros(1, np.int32), np.zeros(1, np.int32))
+        for own, spec in zip(self.groups, body.inputs, strict=False):  # of a view, that is NULL
+            if body.is_global and spec.groups and spec.replicate is None:
+                own.intern([pa.nulls(1, pa.int64())], 1)
         self.carried = [RowIds() for _ in body.inputs]
         self.ranges = [RangeCodes(join) for join in body.combining.ranges]
         self.extremes = [ExtremeLabels(body.extreme(fold).largest) for fold in body.extremes]

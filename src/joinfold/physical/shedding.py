@@ -3,6 +3,8 @@
 Every row of a sampled input has a *draw*, a hash that is uniform between 0 and `DRAWS`. A row stays as long as its draw
 is below the sampling rate of its cell. Rates are whole numbers out of `WHOLE`. So the arithmetic is exact, and all
 buckets compute alike.
+
+``trigger_us`` is the time between two micro-batches, None if they run back to back.
 """
 
 from dataclasses import dataclass
@@ -40,6 +42,7 @@ class KeySampling:
     seed: int
     streams: tuple[int, ...]
     groups_are_whole: bool = False
+    trigger_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class RowSampling:
     budgets: tuple[Budget, ...]
     seed: int
     streams: tuple[int, ...]
+    trigger_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,7 @@ class PairRationing:
     favour: Favour | AllTo
     least_rows: int
     least_rows_per_second: int
+    trigger_us: int | None = None
 
 
 Shedding = KeySampling | RowSampling | PairRationing

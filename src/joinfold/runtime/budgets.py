@@ -27,16 +27,18 @@ def with_budgets(plan: PlannedQuery, spark: SparkSession, trigger: str | None, i
         return plan
     if not is_streaming:
         refuse_clock(shedding)
-    budgets = tuple(_resolved(budget, shedding, spark, trigger) for budget in shedding.budgets)
-    return replace(plan, pipeline=replace(plan.pipeline, shedding=replace(shedding, budgets=budgets)))
+    trigger_us = None if trigger is None or trigger == "available" else duration_us(trigger)
+    budgets = tuple(_resolved(budget, shedding, spark, trigger_us) for budget in shedding.budgets)
+    shedding = replace(shedding, budgets=budgets, trigger_us=trigger_us)
+    return replace(plan, pipeline=replace(plan.pipeline, shedding=shedding))
 
 
-def _resolved(budget: Budget, shedding: Shedding, spark: SparkSession, trigger: str | None) -> Budget:
+def _resolved(budget: Budget, shedding: Shedding, spark: SparkSession, trigger_us: int | None) -> Budget:
     match budget:
         case HoldAvailable():
             return HoldBytes(workers_memory_bytes(spark) // MEMORY_PART)
-        case KeepUp(within_us=None) if trigger is not None and trigger != "available":
-            return KeepUp(duration_us(trigger))
+        case KeepUp(within_us=None) if trigger_us is not None:
+            return KeepUp(trigger_us)
         case KeepUp(within_us=None) if HoldAvailable() in shedding.budgets:  # SHED alone
             return KeepUp(USUAL_INTERVAL_US)
         case KeepUp(within_us=None):

@@ -1,67 +1,59 @@
-"""From budgets to the share of rows that may be kept, micro-batch by micro-batch."""
+"""From the budgets of a query to the share of its rows that can be afforded, micro-batch by micro-batch."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, assert_never
 
-from joinfold.logical.shedding import Budget, HoldBytes, HoldRows, Process
-from joinfold.physical.shedding import WHOLE
+from joinfold.logical.shedding import HoldAvailable, HoldBytes, HoldRows, KeepUp, Process
+from joinfold.physical.shedding import Shedding
+from joinfold.shedding.control import BackToBack, Pace, Triggered, held_share, processed_share
 from joinfold.shedding.live_load import LoadPart
-
-SECOND_US = 1_000_000
 
 
 class Controller:
-    """The budgets of a query, and what it has to remember of earlier micro-batches."""
+    """The budgets of a query, and what has to be remembered of earlier micro-batches."""
 
-    def __init__(self, budgets: tuple[Budget, ...]) -> None:
-        self.budgets = budgets
+    def __init__(self, shedding: Shedding) -> None:
+        self.shedding = shedding
         self.clock_us: int | None = None
+        self.pace = Pace()
 
-    def share(
-        self,
-        rows: int,
-        clock_us: int | None,
-        sampled: LoadPart,
-        whole: LoadPart,
-        certain: float,
-        current: int,
-    ) -> float:
-        """The share that may be kept of the rows that are sampled; the smallest that a budget allows."""
-        passed = None if clock_us is None or self.clock_us is None else clock_us - self.clock_us
-        self.clock_us = clock_us if clock_us is not None else self.clock_us
+    def share(self, rows: int, clock_us: int | None, sampled: LoadPart, whole: LoadPart, certain: float) -> float:
+        """The share of a micro-batch's rows that can be afforded: the smallest that a budget allows.
+
+        The windows would hold ``sampled``, of which a share ``certain`` stays anyway, and beside it the load of the
+        streams that stay ``whole``.
+        """
         shares = [1.0]
-        for budget in self.budgets:
+        for budget in self.shedding.budgets:
             match budget:
                 case HoldRows(rows=most):
-                    shares.append(_beside(most - whole.entries, sampled.entries, certain))
+                    shares.append(held_share(most - whole.entries, sampled.entries, certain * sampled.entries))
                 case HoldBytes(size_bytes=most):
-                    shares.append(_beside(most - whole.size_bytes, sampled.size_bytes, certain))
-                case Process(rows_per_second=most):
-                    if passed is not None and rows:
-                        shares.append(most * passed / SECOND_US / rows)
-                case _:
+                    shares.append(held_share(most - whole.size_bytes, sampled.size_bytes, certain * sampled.size_bytes))
+                case Process(rows_per_second=most) if clock_us is not None:
+                    shares.append(processed_share(most, self.clock_us, clock_us, rows))
+                case KeepUp(within_us=within_us) if clock_us is not None:
+                    trigger_us = self.shedding.trigger_us
+                    if trigger_us is None and within_us is None:
+                        continue
+                    cadence = BackToBack(within_us or 0) if trigger_us is None else Triggered(trigger_us)
+                    self.pace = self.pace.go_on(cadence, clock_us, rows)
+                    shares.append(self.pace.share)
+                case HoldAvailable() | Process() | KeepUp():
                     pass
-        return max(min(shares), 0.0)
+                case _:
+                    assert_never(budget)
+        self.clock_us = self.clock_us if clock_us is None else clock_us
+        return min(shares)
+
+    def use(self, share: float) -> None:
+        """Tells at which share the micro-batch is processed, which may be another than could be afforded."""
+        self.pace = self.pace.using(share)
 
     def facts(self) -> dict[str, Any]:
         """What has to be stored."""
-        return {"clock_us": self.clock_us}
+        return {"clock_us": self.clock_us, "pace": self.pace.facts()}
 
     def restore(self, facts: Mapping[str, Any]) -> None:
         """Takes what was stored."""
-        self.clock_us = facts["clock_us"]
-
-
-def _beside(room: float, needed: float, certain: float) -> float:
-    """The share of the other entries that fits beside the certain ones, which are a share of those ``needed``."""
-    others = needed * (1 - certain)
-    return 1.0 if room >= needed else (room - needed * certain) / others if others else 0.0
-
-
-def stepped(current: int, share: float) -> int:
-    """The next rate."""
-    if share * WHOLE < current:
-        return max(int(share * 0.95 * WHOLE), WHOLE // 1024)
-    if share >= 1:
-        return WHOLE
-    return int(share * 0.95 * WHOLE) if share * WHOLE > 1.25 * current else current
+        self.clock_us, self.pace = facts["clock_us"], Pace.from_facts(facts["pace"])

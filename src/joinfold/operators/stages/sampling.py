@@ -24,10 +24,12 @@ from joinfold.physical.shedding import (
     Sampling,
 )
 from joinfold.physical.timing import Timing
-from joinfold.shedding.controller import Controller, stepped
+from joinfold.shedding.control import Steps
+from joinfold.shedding.controller import Controller
 from joinfold.shedding.heavy_keys import HeavyKeys
 from joinfold.shedding.live_load import LiveLoad, LoadPart
 from joinfold.shedding.rates import Rates, Sample, threshold
+from joinfold.window import PartitionedRows
 
 
 class Sampler:
@@ -36,10 +38,12 @@ class Sampler:
     def __init__(self, shedding: Sampling, timing: Timing) -> None:
         self.shedding = shedding
         self.names = timing.names
+        self.windows = timing.windows
         self.rates = Rates.whole(shedding.streams)
         self.heavy = HeavyKeys()
         self.load = LiveLoad()
-        self.controller = Controller(shedding.budgets)
+        self.controller = Controller(shedding)
+        self.steps = Steps()
         self.batch = 0
         self.lowered = False
 
@@ -67,10 +71,12 @@ class Sampler:
         rows = sum(load.rows for _, load in loads)
         clock_us = max((load.clock_us for _, load in loads if load.clock_us is not None), default=None)
         current, certain = self.rates.current, set(self.rates.certain)
-        whole = sum((self.load.of(stream) for stream in self.load.parts if stream not in self.rates.segments), _NOTHING)
-        sampled = sum(map(self.load.of, self.rates.segments), _NOTHING)
-        share = self.controller.share(rows, clock_us, sampled, whole, self.heavy.share(certain), current)
-        rate = self._possible(stepped(current, share))
+        whole = sum((self._held(stream) for stream in self.load.parts if stream not in self.rates.segments), _NOTHING)
+        sampled = sum(map(self._held, self.rates.segments), _NOTHING)
+        share = self.controller.share(rows, clock_us, sampled, whole, self.heavy.share(certain))
+        self.steps = self.steps.toward(share)
+        rate = self._possible(self.steps.rate)
+        self.controller.use(rate / WHOLE)
         if rate == current == WHOLE:
             return
         chosen = self.heavy.chosen(certain, rate / WHOLE)
@@ -79,6 +85,14 @@ class Sampler:
             self.lowered = True
         elif rate > current or chosen - certain:
             self.rates.go_on(rate, self.batch, chosen, seen)
+
+    def _held(self, stream: int) -> LoadPart:
+        """What the window of a stream would hold; of the last rows of each key, not more than there are keys."""
+        load, window = self.load.of(stream), self.windows[stream]
+        if not isinstance(window, PartitionedRows) or load.rows <= window.size * self.heavy.keys:
+            return load
+        share = window.size * self.heavy.keys / load.rows
+        return LoadPart(load.last_cell, *(int(share * own) for own in (load.rows, load.entries, load.size_bytes)))
 
     def _possible(self, rate: int) -> int:
         """The rate itself for keys; for rows, the next one below it that keeps one row in m."""
@@ -113,6 +127,7 @@ class Sampler:
             "heavy": self.heavy.facts(),
             "load": self.load.facts(self.names),
             "controller": self.controller.facts(),
+            "steps": self.steps.facts(),
         }
 
     def restore(self, facts: Mapping[str, Any]) -> None:
@@ -122,6 +137,7 @@ class Sampler:
         self.heavy = HeavyKeys.from_facts(facts["heavy"])
         self.load = LiveLoad.from_facts(facts["load"], self.names)
         self.controller.restore(facts["controller"])
+        self.steps = Steps.from_facts(facts["steps"])
 
 
 _NOTHING = LoadPart(0, 0, 0, 0)

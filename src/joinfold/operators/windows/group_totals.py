@@ -60,6 +60,9 @@ class GroupTotals:
             if all(ref.is_integer or ref.index in spec.exact for spec, ref in zip(body.all_sums, refs, strict=True))
         ]
         self.products: tuple[Product, ...] = (*body.integer_products, *self.nonzero.values())
+        if body.is_global:  # the one group of the query has the id 0, also if it is divided by replicates
+            for table in self.pairs:
+                table.intern_pairs(np.zeros(1, np.int32), np.zeros(1, np.int32))
         groups = 1 if body.is_global else 0
         self.totals = Totals(integer_columns, len(body.real_products), groups)
         self.emitted_totals = EmittedTotals()

@@ -152,6 +152,7 @@ class Live:
         integers, reals = totals.integer_products(np.concatenate(taken.integers)), np.concatenate(taken.reals)
         columns = {INSTANT: pa.array(np.repeat(taken.instants, [len(groups) for groups in taken.groups]))}
         columns |= dict(zip(self.body.groups, groups, strict=True))
+        columns |= {name: columns[name].fill_null(-1) for name in self.body.replicates}
         columns |= {integer_column(number): pa.array(values) for number, values in enumerate(integers.T)}
         for number in range(reals.shape[1] // 2):
             high, low = real_columns(number)
