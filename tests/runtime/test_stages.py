@@ -57,7 +57,7 @@ def answered(plan: PlannedQuery, data: Data, buckets: Labels, merges: Labels) ->
     finished = [
         batch
         for own in by_bucket(blobs)
-        for batch in finish_batches(plan.pipeline.last, finished_schema(plan), own.to_batches())
+        for batch in finish_batches(plan.pipeline.last, finished_schema(plan), "UTC", own.to_batches())
     ]
     return tuples(pa.Table.from_batches(finished)) if finished else []
 
@@ -95,7 +95,7 @@ def test_blobs_for_other_stages_go_on_as_they_are() -> None:
 def test_a_partition_without_blobs_gives_nothing() -> None:
     plan = plan_of(GROUPED, SCHEMA)
     metrics = pa.RecordBatch.from_pydict({"blob": pa.array([None], pa.binary())})
-    assert list(finish_batches(plan.pipeline.last, finished_schema(plan), [metrics])) == []
+    assert list(finish_batches(plan.pipeline.last, finished_schema(plan), "UTC", [metrics])) == []
 
 
 def test_a_bucket_goes_on_with_a_cheaper_plan_and_only_where_it_follows() -> None:

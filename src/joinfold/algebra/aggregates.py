@@ -91,6 +91,16 @@ class AggregateFunction:
             return not extremum.by
         return all(isinstance(component, Moment) for component in self.components)
 
+    @property
+    def is_count(self) -> bool:
+        """Whether it is the number of rows."""
+        return self.finisher is finishers.count
+
+    @property
+    def is_total(self) -> bool:
+        """Whether it is the sum of its argument."""
+        return self.finisher is finishers.total
+
     def is_number(self, argument: int) -> bool:
         """Whether it computes with the value of an argument, and does not only check for NULL, truth or order."""
         return any(_computes_with(component, argument) for component in self.components)

@@ -3,7 +3,8 @@
     rows of MERGE     was ──HAVING, SELECT──▶ old ─┐  only old: delete     only new: insert
                       now ──HAVING, SELECT──▶ new ─┘  both: update, if a value has changed
 
-SELECT is computed only for rows that satisfy HAVING, so other rows cannot make it fail.
+SELECT is computed only for rows that satisfy HAVING, so other rows cannot make it fail. Under SHED, an estimate is
+followed by its bounds, which MERGE has computed; where nothing was shed, they are the value itself.
 """
 
 from dataclasses import dataclass
@@ -14,9 +15,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from joinfold.arrow import arrow_schema
-from joinfold.columnar import evaluate, is_true
+from joinfold.columnar import Key, evaluate, is_true
 from joinfold.columnar.vector import Flags
-from joinfold.physical.column_names import ANSWER, NOW, WAS
+from joinfold.physical.column_names import ANSWER, NOW, WAS, bound_columns, kept_column
 from joinfold.physical.plan import PhysicalPlan
 from joinfold.types import DataType
 
@@ -27,7 +28,7 @@ CLOSE = 1e-9  # a floating value has changed if it differs by more than this sha
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The numbers of the rows of MERGE's output that satisfy HAVING, and the SELECT list of each."""
+    """The numbers of the rows of MERGE's output that satisfy HAVING, and the SELECT list of each, with its bounds."""
 
     rows: RowNumbers
     values: list[pa.Array]
@@ -61,13 +62,28 @@ def _selected(plan: PhysicalPlan, finished: pa.RecordBatch, rows: RowNumbers, be
     if having is not None:
         rows = rows[is_true(plan.over_answer(having, before), _columns(finished, rows), len(rows))]
     columns = _columns(finished, rows)
-    values = [
-        evaluate(plan.over_answer(output.expression, before), columns, len(rows)) for output in plan.query.outputs
-    ]
+    values: list[pa.Array] = []
+    for number, output in enumerate(plan.query.outputs):
+        value = evaluate(plan.over_answer(output.expression, before), columns, len(rows))
+        values.append(value)
+        if number in plan.query.estimated:
+            values += _bounds(plan, number, value, columns, before)
+    if plan.query.is_estimate:
+        values.append(columns[ANSWER, kept_column(before)])
     return Selected(rows, values)
 
 
-def _columns(finished: pa.RecordBatch, rows: RowNumbers) -> dict[tuple[str, str], pa.Array]:
+def _bounds(
+    plan: PhysicalPlan, number: int, value: pa.Array, columns: dict[Key, pa.Array], before: bool
+) -> list[pa.Array]:
+    """The bounds of an output: the value itself where nothing was shed of its group, else those that MERGE has."""
+    if plan.has_complete_groups:
+        return [value, value]
+    is_whole = pc.equal(columns[ANSWER, kept_column(before)], 1.0)
+    return [pc.if_else(is_whole, value, columns[ANSWER, name]) for name in bound_columns(number, before)]
+
+
+def _columns(finished: pa.RecordBatch, rows: RowNumbers) -> dict[Key, pa.Array]:
     chosen = finished if len(rows) == finished.num_rows else finished.take(pa.array(rows))
     return {(ANSWER, name): chosen.column(name) for name in chosen.schema.names}
 
@@ -77,10 +93,10 @@ def _changed(plan: PhysicalPlan, finished: pa.RecordBatch) -> tuple[list[pa.Arra
     old = _selected(plan, finished, _true_rows(finished.column(WAS)), before=True)
     new = _selected(plan, finished, _true_rows(finished.column(NOW)))
     _, in_old, in_new = np.intersect1d(old.rows, new.rows, assume_unique=True, return_indices=True)
-    pairs = zip(old.take(in_old).values, new.take(in_new).values, plan.query.outputs, strict=True)
+    was, now = old.take(in_old).values, new.take(in_new).values
     differs = np.zeros(len(in_new), np.bool_)
-    for was, now, output in pairs:
-        differs |= differ(was, now, output.expression.type)
+    for place, output in zip(plan.query.selected, plan.query.outputs, strict=True):
+        differs |= differ(was[place], now[place], output.expression.type)
     parts = {
         "delete": old.take(np.flatnonzero(~np.isin(old.rows, new.rows))),
         "insert": new.take(np.flatnonzero(~np.isin(new.rows, old.rows))),

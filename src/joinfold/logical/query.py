@@ -218,6 +218,18 @@ class LogicalQuery:
             return frozenset()
         return frozenset(number for number, output in enumerate(self.outputs) if self._has_bounds(output.expression))
 
+    @property
+    def selected(self) -> tuple[int, ...]:
+        """The places of the SELECT list among the columns after the leading ones and ``change``.
+
+        CHANGES compares these, and not bounds or ``kept``.
+        """
+        places, place = [], 0
+        for number in range(len(self.outputs)):
+            places.append(place)
+            place += 3 if number in self.estimated else 1
+        return tuple(places)
+
     def _has_bounds(self, expression: Expression) -> bool:
         if isinstance(expression, AggregateValue) and AGGREGATES[self.aggregates[expression.index].function].extremum:
             return True

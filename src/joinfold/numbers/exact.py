@@ -95,6 +95,14 @@ class ExactNumbers:
             return quotients
         return np.array([_quotient(*fraction) for fraction in self.fractions()], np.float64)
 
+    def half_up(self) -> Integers:
+        """The nearest integers; halves away from zero. No number may be missing."""
+        if _is_one(self.denominator):
+            return self.numerator
+        numerator, denominator = _wide(self.numerator), _wide(self.denominator)
+        nearest = (2 * abs(numerator) + denominator) // (2 * denominator)
+        return np.asarray(np.where(numerator < 0, -nearest, nearest))
+
     def fractions(self) -> list[tuple[int, int]]:
         """Numerators and denominators as Python integers."""
         shared = self.denominator

@@ -1,6 +1,8 @@
 """The physical plan of a query: what Spark projects from each input, the stages after PACK, and their choices."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from joinfold.logical.expressions import AggregateValue, Column, Expression, GroupValue, rewrite
 from joinfold.logical.query import Input, LogicalQuery
@@ -14,6 +16,7 @@ from joinfold.physical.stage import (
     Body,
     JoiningStage,
     LastStage,
+    Merge,
     NumberRows,
     StatefulStage,
     input_from,
@@ -182,21 +185,34 @@ class PhysicalPlan:
             case _:
                 return None
 
+    @property
+    def has_complete_groups(self) -> bool:
+        """Whether a group of an estimate that is shown is complete, so that its values are exact."""
+        last = self.pipeline.last
+        return isinstance(last, Merge) and last.estimates is not None and last.estimates.complete
+
     def over_answer(self, expression: Expression, before: bool = False) -> Expression:
-        """An expression of SELECT or HAVING over the columns of MERGE's output, under the alias `ANSWER`.
+        """An expression of SELECT or HAVING over the columns of MERGE's output; ``before``: of the instant before."""
+        return over_answer(expression, before, dict(self.shown))
 
-        ``before``: with the aggregates of the instant before.
-        """
 
-        def column(node: Expression) -> Expression | None:
-            match node:
-                case GroupValue(index=index, type=type_):
-                    return Column(ANSWER, group_column(index), type_)
-                case AggregateValue(index=index, type=type_):
-                    return Column(ANSWER, aggregate_column(index, before), type_)
-                case Column():
-                    return Column(ANSWER, dict(self.shown)[node], node.type)
-                case _:
-                    return None
+def over_answer(
+    expression: Expression, before: bool = False, shown: Mapping[Column, str] = MappingProxyType({})
+) -> Expression:
+    """An expression of SELECT or HAVING over the columns of MERGE's output, under the alias `ANSWER`.
 
-        return rewrite(expression, column)
+    ``before``: with the aggregates of the instant before. ``shown`` has the columns of a plain join.
+    """
+
+    def column(node: Expression) -> Expression | None:
+        match node:
+            case GroupValue(index=index, type=type_):
+                return Column(ANSWER, group_column(index), type_)
+            case AggregateValue(index=index, type=type_):
+                return Column(ANSWER, aggregate_column(index, before), type_)
+            case Column():
+                return Column(ANSWER, shown[node], node.type)
+            case _:
+                return None
+
+    return rewrite(expression, column)

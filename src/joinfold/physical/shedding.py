@@ -21,7 +21,7 @@ WHOLE = 2**16
 DRAWS = 2**62
 """Draws are at least 0 and below this."""
 
-KEY_REPLICATES, ROW_REPLICATES = 32, 8
+REPLICATES: dict[Sampler, int] = {"key": 32, "row": 8}
 """Into how many random groups a sample of keys, or of the rows of an input, is divided to estimate its error."""
 
 MOST_ROWS_FOR_ONE = 255
@@ -117,3 +117,18 @@ class Estimates:
     outputs: tuple[EstimatedOutput, ...]
     confidence: float
     complete: bool
+
+    @property
+    def scales(self) -> bool:
+        """Whether MERGE scales what was sampled. If rows are sampled, FOLD lets each count for those that were shed."""
+        return self.sampler == "key"
+
+    @property
+    def bounded(self) -> tuple[EstimatedOutput, ...]:
+        """The outputs whose bounds MERGE computes. Those of complete groups are the values themselves."""
+        return () if self.complete else self.outputs
+
+    @property
+    def cells(self) -> tuple[int, ...]:
+        """How many cells the totals of a group have on each axis: one for each replicate, and one for the rest."""
+        return tuple(REPLICATES[self.sampler] + 1 for _ in self.replicates)

@@ -191,6 +191,12 @@ class Merge:
     crosses_buckets: bool = True
     estimates: Estimates | None = None
 
+    @property
+    def group_columns(self) -> tuple[str, ...]:
+        """The columns of totals that tell groups of the answer apart; replicates of a sample do not."""
+        replicates = () if self.estimates is None else self.estimates.replicates
+        return tuple(name for name in self.totals.groups if name not in replicates)
+
 
 @dataclass(frozen=True, slots=True)
 class Concatenate:

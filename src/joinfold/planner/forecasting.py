@@ -16,6 +16,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod, sqrt
 
+from joinfold.amounts import number_text
+from joinfold.errors import QueryError
 from joinfold.logical.shedding import Budget, HoldBytes, HoldRows, KeepUp, Process, Sampler
 from joinfold.physical.payload import InputSpec
 from joinfold.physical.plan import Pipeline
@@ -74,6 +76,19 @@ def forecast(pipelines: Sequence[Pipeline], statistics: Statistics, estimate: Es
         found.append(SamplerForecast(sampler, rate, _error(pipeline, statistics, rate)))
     ranked = sorted(found, key=lambda own: (own.error is None, own.error or 0.0, own.sampler))
     return Forecast(tuple(ranked), fold / estimate.cpu if estimate.cpu else 0.0, at_floor)
+
+
+def refuse_whole(pipeline: Pipeline, statistics: Statistics) -> None:
+    """Raises `QueryError` if a stream that is not sampled holds more than the budget all by itself."""
+    assert isinstance(pipeline.shedding, Sampling)
+    for spec, flow in _inputs(pipeline, statistics):
+        for budget in pipeline.shedding.budgets:
+            if isinstance(budget, HoldRows) and not spec.drawn_by and flow.apart > budget.rows:
+                raise QueryError(
+                    f"the window of '{spec.name}' alone holds about {number_text(flow.apart)} entries, more than "
+                    f"{budget.to_sql()}, and no key of '{spec.name}' is sampled",
+                    hint=f"raise the budget, shorten the window, or join '{spec.name}' by the key of other streams.",
+                )
 
 
 def _rate(budget: Budget, pipeline: Pipeline, statistics: Statistics) -> float:

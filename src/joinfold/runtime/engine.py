@@ -8,9 +8,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from joinfold.names import identifier_text
-from joinfold.physical.column_names import ANSWER, NOW, WAS, aggregate_column, group_column
+from joinfold.physical.column_names import ANSWER, NOW, WAS, aggregate_column, bound_columns, group_column, kept_column
 from joinfold.physical.plan import PhysicalPlan
-from joinfold.physical.stage import Concatenate, is_plain
+from joinfold.physical.stage import Concatenate, Merge, is_plain
 from joinfold.planner.planned_query import PlannedQuery
 from joinfold.runtime.blobs import BLOBS
 from joinfold.runtime.budgets import with_budgets
@@ -23,7 +23,7 @@ from joinfold.runtime.schema import schema_text
 from joinfold.runtime.shuffle_keys import spread_shuffle_keys
 from joinfold.runtime.stages import StageRun, finish_batches, run_bounded
 from joinfold.runtime.streaming import StageProcessor
-from joinfold.types import BOOLEAN, DataType, Field, Schema
+from joinfold.types import BOOLEAN, DOUBLE, DataType, Field, Schema
 
 Sink = str | Callable[[pa.Table, int], None]
 
@@ -51,7 +51,7 @@ def run(plan: PlannedQuery, sources: dict[str, DataFrame], partitions: int, trig
     if crosses:
         blobs = blobs.repartition(len(merges), "bucket")
     schema = finished_schema(plan)
-    finished = blobs.mapInArrow(partial(finish_batches, last, schema), schema_text(schema))
+    finished = blobs.mapInArrow(partial(finish_batches, last, schema, zone), schema_text(schema))
     return selected(plan, finished.alias(ANSWER))
 
 
@@ -100,18 +100,26 @@ def default_partitions(spark: SparkSession) -> int:
 
 
 def finished_schema(plan: PhysicalPlan) -> Schema:
-    """The columns of MERGE's output: the instant, the groups and the aggregates of the query."""
+    """The columns of MERGE's output: the instant, the groups and the aggregates of the query; of estimates, bounds."""
     query, when = plan.query, plan.query.leading
     if is_plain(plan.answering):
         return Schema((*when, *(Field(name, column.type) for column, name in plan.shown)))
     groups = [Field(group_column(number), group.type) for number, group in enumerate(query.groups)]
-    new, old = (
-        [Field(aggregate_column(number, before), own.type) for number, own in enumerate(query.aggregates)]
-        for before in (False, True)
-    )
+    new, old = (_finished_values(plan, before) for before in (False, True))
     if not query.changes:
         return Schema((*when, *groups, *new))
     return Schema((*when, *groups, Field(WAS, BOOLEAN), Field(NOW, BOOLEAN), *new, *old))
+
+
+def _finished_values(plan: PhysicalPlan, before: bool) -> list[Field]:
+    """The aggregates of an instant, and of estimates also their bounds and the share that was kept."""
+    fields = [Field(aggregate_column(number, before), own.type) for number, own in enumerate(plan.query.aggregates)]
+    last = plan.pipeline.last
+    if isinstance(last, Merge) and last.estimates is not None:
+        for output in last.estimates.bounded:
+            fields += [Field(name, output.type) for name in bound_columns(output.number, before)]
+        fields.append(Field(kept_column(before), DOUBLE))
+    return fields
 
 
 def selected(plan: PhysicalPlan, finished: DataFrame) -> DataFrame:
@@ -121,11 +129,25 @@ def selected(plan: PhysicalPlan, finished: DataFrame) -> DataFrame:
         return _selected_changes(plan, finished)
     if query.having is not None:
         finished = finished.where(spark_text(plan.over_answer(query.having)))
-    columns = [
-        f"{spark_text(plan.over_answer(output.expression))} AS {identifier_text(output.name)}"
-        for output in query.outputs
-    ]
+    columns = [f"{text} AS {identifier_text(name)}" for name, text in zip(_names(plan), _texts(plan), strict=True)]
     return finished.selectExpr(*_when(plan), *columns)
+
+
+def _names(plan: PhysicalPlan) -> list[str]:
+    """The columns of the answer after the leading ones and ``change``."""
+    return [field.name for field in list(plan.query.schema)[len(plan.query.leading) + plan.query.changes :]]
+
+
+def _texts(plan: PhysicalPlan, before: bool = False) -> list[str]:
+    """The SQL of each of these columns: a bound is the value itself where nothing was shed."""
+    query, texts = plan.query, []
+    for number, output in enumerate(query.outputs):
+        value = spark_text(plan.over_answer(output.expression, before))
+        texts.append(value)
+        if number in query.estimated:
+            kept, names = kept_column(before), bound_columns(number, before)
+            texts += [value if plan.has_complete_groups else f"IF({kept} = 1, {value}, {name})" for name in names]
+    return [*texts, *([kept_column(before)] if query.is_estimate else [])]
 
 
 def _selected_changes(plan: PhysicalPlan, finished: DataFrame) -> DataFrame:
@@ -138,18 +160,15 @@ def _selected_changes(plan: PhysicalPlan, finished: DataFrame) -> DataFrame:
         passes = f"{exists} AND COALESCE({having}, FALSE)"
         columns.append(f"{passes} AS {side}")
         columns += [  # a row that HAVING removes must not fail
-            f"CASE WHEN {passes} THEN {spark_text(plan.over_answer(output.expression, before))} END AS {side}_{number}"
-            for number, output in enumerate(query.outputs)
+            f"CASE WHEN {passes} THEN {text} END AS {side}_{place}" for place, text in enumerate(_texts(plan, before))
         ]
-    differs = " OR ".join(_differs(f"old_{i}", f"new_{i}", o.expression.type) for i, o in enumerate(query.outputs))
+    pairs = zip(query.selected, query.outputs, strict=True)
+    differs = " OR ".join(_differs(f"old_{place}", f"new_{place}", own.expression.type) for place, own in pairs)
     change = (
         "CASE WHEN new AND NOT old THEN 'insert' WHEN old AND NOT new THEN 'delete' "
         f"WHEN old AND new AND ({differs}) THEN 'update' END AS change"
     )
-    shown = [
-        f"IF(new, new_{number}, old_{number}) AS {identifier_text(output.name)}"
-        for number, output in enumerate(query.outputs)
-    ]
+    shown = [f"IF(new, new_{place}, old_{place}) AS {identifier_text(name)}" for place, name in enumerate(_names(plan))]
     return finished.selectExpr(*columns).selectExpr(*_when(plan), change, *shown).where("change IS NOT NULL")
 
 

@@ -80,7 +80,7 @@ class StageRun:
             facts = {"numbers": emitted.numbers, "before": emitted.before, "placed": emitted.placed}
         if emitted.rates is not None:
             facts |= {"numbers": emitted.numbers, "rates": sorted(emitted.rates.items())}
-        groups = [] if isinstance(last, Concatenate) else [rows.column(name) for name in last.totals.groups]
+        groups = [] if isinstance(last, Concatenate) else [rows.column(name) for name in last.group_columns]
         if len(self.merges) == 1 or not groups:
             yield merge, self.merges[0], encode(rows, facts)
             return
@@ -107,11 +107,13 @@ def _emitted(rows: pa.RecordBatch, facts: dict[str, Any]) -> Emitted:
     return Emitted(rows, **facts, rates=None if rates is None else dict(map(tuple, rates)))
 
 
-def finish_batches(last: LastStage, schema: Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def finish_batches(
+    last: LastStage, schema: Schema, zone: str, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """Runs MERGE over all blobs that a partition has in a micro-batch."""
     prepare_worker()
     decoded = [decode(blob) for batch in batches for blob in batch.column("blob").to_pylist() if blob is not None]
-    answers = finished(last, [_emitted(rows, facts) for rows, facts in decoded])
+    answers = finished(last, [_emitted(rows, facts) for rows, facts in decoded], zone)
     if answers is not None:
         target = arrow_schema(schema)
         columns = [answers.column(field.name).cast(field.type) for field in target]

@@ -10,7 +10,7 @@ from joinfold.physical.column_names import COUNT, DRAW
 from joinfold.physical.shedding import (
     DRAWS,
     MOST_ROWS_FOR_ONE,
-    ROW_REPLICATES,
+    REPLICATES,
     WHOLE,
     KeySampling,
     RowSampling,
@@ -48,8 +48,8 @@ def test_streams_draw_alike_only_by_key() -> None:
 def test_rounded_draws_are_in_the_same_samples(one_in: int) -> None:
     exact, rounded = draws([KEYS], 3), row_draws([KEYS], 3)
     assert ((exact < DRAWS // one_in) == (rounded < threshold(WHOLE // one_in))).all()
-    assert (exact % ROW_REPLICATES == rounded % ROW_REPLICATES).all()
-    assert len(np.unique(rounded)) <= MOST_ROWS_FOR_ONE * ROW_REPLICATES
+    assert (exact % REPLICATES["row"] == rounded % REPLICATES["row"]).all()
+    assert len(np.unique(rounded)) <= MOST_ROWS_FOR_ONE * REPLICATES["row"]
 
 
 def test_the_heaviest_keys_of_a_batch() -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from joinfold.errors import QueryError
 from joinfold.planner.context import Context
 from joinfold.planner.drafting.draft import draft
 from joinfold.planner.passes.choose_sampler import choose_sampler
@@ -53,3 +54,14 @@ def test_other_queries_are_left_alone() -> None:
     for text in (f"SELECT COUNT(*) AS n {JOINED}", f"SELECT a.v AS x, b.v AS y {JOINED} SHED TO HOLD 9 ROWS"):
         plan = draft(query_of(text))
         assert choose_sampler(plan, known(MANY_ROWS)) is plan
+
+
+def test_a_stream_that_stays_whole_must_fit_the_budget() -> None:
+    window = "[10 SECOND SLIDE 1 SECOND]"
+    joined = f"FROM a {window}, b {window}, c {window} WHERE a.k = b.k AND b.j = c.j"
+    large = Statistics((stream(50, keys=500), stream(50, keys=500), stream(5_000, keys=4_000)))
+    query = query_of(f"SELECT COUNT(*) AS n {joined} SHED TO HOLD 900 ROWS")
+    with pytest.raises(QueryError, match="the window of 'c' alone holds about .* entries, more than HOLD 900 ROWS"):
+        choose_sampler(draft(query), known(large))
+    small = Statistics((*large.streams[:2], stream(5, keys=500)))
+    assert choose_sampler(draft(query), known(small)).sampler == "key"

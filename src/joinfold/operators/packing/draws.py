@@ -14,7 +14,7 @@ from joinfold.kernels.grouping import group_rows, mix, sum_ints
 from joinfold.operators.entries import Integers
 from joinfold.operators.values import stable_hash
 from joinfold.physical.column_names import COUNT, DRAW
-from joinfold.physical.shedding import DRAWS, MOST_ROWS_FOR_ONE, ROW_REPLICATES, KeySampling, Shedding
+from joinfold.physical.shedding import DRAWS, MOST_ROWS_FOR_ONE, REPLICATES, KeySampling, Shedding
 from joinfold.shedding.heavy_keys import REMEMBERED, SMALLEST
 
 SALT = 0x5EED
@@ -35,8 +35,8 @@ def row_draws(columns: list[pa.Array], seed: int) -> Integers:
     """
     exact = draws(columns, seed)
     largest = np.minimum(DRAWS // (exact + 1), MOST_ROWS_FOR_ONE)
-    above = -(-(DRAWS // (largest + 1)) // ROW_REPLICATES) * ROW_REPLICATES
-    return above + exact % ROW_REPLICATES
+    above = -(-(DRAWS // (largest + 1)) // REPLICATES["row"]) * REPLICATES["row"]
+    return above + exact % REPLICATES["row"]
 
 
 def with_draws(entries: pa.RecordBatch, names: tuple[str, ...], seed: int) -> pa.RecordBatch:

@@ -12,7 +12,15 @@ import pyarrow as pa
 
 from joinfold.kernels.grouping import group_rows
 from joinfold.operators.values import identity_codes
-from joinfold.physical.column_names import INSTANT, NOW, WAS, aggregate_column, group_column
+from joinfold.physical.column_names import (
+    INSTANT,
+    NOW,
+    WAS,
+    aggregate_column,
+    bound_columns,
+    group_column,
+    kept_column,
+)
 from joinfold.physical.stage import Merge
 
 
@@ -37,8 +45,16 @@ def changes(last: Merge, finished: pa.RecordBatch, instants: Sequence[int], befo
     columns: dict[str, pa.Array] = {INSTANT: pa.array(timeline[at])}
     columns |= {name: finished.column(name).take(known) for name in groups}
     columns |= {WAS: pa.array(old >= 0), NOW: pa.array(new >= 0)}
-    for number in range(len(last.aggregates)):
-        values = finished.column(aggregate_column(number))
-        columns[aggregate_column(number)] = values.take(pa.array(new, mask=new < 0))
-        columns[aggregate_column(number, before=True)] = values.take(pa.array(old, mask=old < 0))
+    for now, earlier in zip(_compared(last), _compared(last, before=True), strict=True):
+        columns[now] = finished.column(now).take(pa.array(new, mask=new < 0))
+        columns[earlier] = finished.column(now).take(pa.array(old, mask=old < 0))
     return pa.RecordBatch.from_pydict(columns)
+
+
+def _compared(last: Merge, before: bool = False) -> list[str]:
+    """The columns that a group has at the instant before and now: aggregates, and of estimates also their bounds."""
+    names = [aggregate_column(number, before) for number in range(len(last.aggregates))]
+    if last.estimates is not None:
+        names += [name for output in last.estimates.bounded for name in bound_columns(output.number, before)]
+        names.append(kept_column(before))
+    return names

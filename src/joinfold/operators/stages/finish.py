@@ -1,13 +1,10 @@
 """Finishing: totals become aggregates, for many groups at once.
 
-The entry of an aggregate in ``AGGREGATES`` has the formula. This module reads its components from the totals. Exact
-numbers are put together from their limbs, as int64 where they fit and as Python integers where they do not. All other
-numbers are double-doubles. The answer is rounded once, to its type. An exact value that does not fit its type is an
-error.
+The entry of an aggregate in ``AGGREGATES`` has the formula. This module reads its components from the sums of the
+groups. The answer is rounded once, to its type. An exact value that does not fit its type is an error.
 """
 
 import decimal
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,73 +15,47 @@ from joinfold.algebra import AGGREGATES
 from joinfold.arrow import arrow_type
 from joinfold.errors import EvaluationError
 from joinfold.numbers import ExactNumbers, RoundedNumbers
-from joinfold.physical.payload import AggregateSpec, ColumnRef, MomentSum
+from joinfold.operators.stages.group_sums import GroupSums, Sums
+from joinfold.physical.payload import AggregateSpec
 from joinfold.types import INTEGER_BITS, DataType
 
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
+NEAR = 1e-9  # bounds this near to a number of their type, relative to their size, are that number
 _WIDEST = decimal.Context(prec=200, rounding=decimal.ROUND_HALF_UP)
 
 
-@dataclass(slots=True)
-class GroupSums:
-    """The sums over all live combinations of some groups, one row per group."""
-
-    integers: Integers
-    high: Doubles
-    low: Doubles
-    extremes: list[pa.Array]
-
-    def __len__(self) -> int:
-        return len(self.integers)
-
-
-def finish(aggregate: AggregateSpec, sums: GroupSums) -> pa.Array:
-    """The values of an aggregate, in its type."""
+def finish(aggregate: AggregateSpec, sums: Sums) -> pa.Array:
+    """The values of an aggregate, in its type. What cannot be estimated is that of the sample."""
     entry = AGGREGATES[aggregate.function]
     if aggregate.extreme is not None:
-        return _extreme(sums.extremes[aggregate.extreme], aggregate.type)
+        return _extreme(sums.sample.extremes[aggregate.extreme], aggregate.type)
+    if not aggregate.is_exact:
+        doubles, missing = finish_rounded(aggregate, sums)
+        return pa.array(doubles, mask=missing)
     assert entry.finisher is not None
-    rows = _exact(aggregate.moments[0], sums)
-    few = np.asarray(rows.numerator < entry.fewest, np.bool_)
-    if aggregate.is_exact:
-        others = [_exact(moment, sums) for moment in aggregate.moments[1:]]
-        return _fitting(entry.finisher(rows, *others), few, aggregate.type)
+    own = sums if entry.is_estimable else sums.sample
+    return _fitting(entry.finisher(*map(own.exact, aggregate.moments)), _few(aggregate, sums), aggregate.type)
+
+
+def finish_rounded(aggregate: AggregateSpec, sums: Sums) -> tuple[Doubles, Flags]:
+    """The values of an aggregate that is computed from moments, as doubles, and where they are NULL."""
+    entry = AGGREGATES[aggregate.function]
+    assert entry.finisher is not None and entry.is_estimable
     with np.errstate(all="ignore"):
-        value = entry.finisher(*(_rounded(moment, sums) for moment in aggregate.moments))
+        value = entry.finisher(*(sums.rounded(moment, aggregate.is_exact) for moment in aggregate.moments))
     assert isinstance(value, RoundedNumbers)
-    doubles, is_special = _with_specials(value.doubles(), aggregate, sums)
-    missing = few if value.missing is None else few | (value.missing & ~is_special)
-    return pa.array(doubles, mask=missing)
+    doubles, is_special = _with_specials(value.doubles(), aggregate, sums.sample)
+    few = _few(aggregate, sums)
+    return doubles, few if value.missing is None else few | (value.missing & ~is_special)
 
 
-# --- components from totals ---------------------------------------------------------------------------------------
-
-
-def _exact(moment: MomentSum, sums: GroupSums) -> ExactNumbers:
-    """The exact sums: int64 if only the lowest limb is used, else Python integers."""
-    parts = [(_exact_column(ref, sums), shift) for ref, shift in moment.limbs]
-    used = [(part, shift) for part, shift in parts if part.dtype == object or shift == 0 or part.any()]
-    if len(used) == 1 and used[0][0].dtype != object:
-        return ExactNumbers(used[0][0], 10**moment.scale)
-    whole = sum((part.astype(object) << shift for part, shift in used), np.zeros(len(sums), object))
-    return ExactNumbers(whole, 10**moment.scale)
-
-
-def _exact_column(ref: ColumnRef, sums: GroupSums) -> NDArray[Any]:
-    if ref.is_integer:
-        return sums.integers[:, ref.index]
-    pairs = zip(sums.high[:, ref.index].tolist(), sums.low[:, ref.index].tolist(), strict=True)
-    return np.array([int(high) + int(low) for high, low in pairs], object)
-
-
-def _rounded(moment: MomentSum, sums: GroupSums) -> RoundedNumbers:
-    ((ref, _),) = moment.limbs
-    if ref.is_integer:
-        return RoundedNumbers.of_integers(sums.integers[:, ref.index])
-    return RoundedNumbers(sums.high[:, ref.index].copy(), sums.low[:, ref.index].copy())
+def _few(aggregate: AggregateSpec, sums: Sums) -> Flags:
+    """Where there are fewer rows than the aggregate needs; rows that were shed are not there."""
+    rows = sums.sample.exact(aggregate.moments[0])
+    return np.asarray(rows.numerator < AGGREGATES[aggregate.function].fewest, np.bool_)
 
 
 def _with_specials(value: Doubles, aggregate: AggregateSpec, sums: GroupSums) -> tuple[Doubles, Flags]:
@@ -108,8 +79,7 @@ def _fitting(value: ExactNumbers | RoundedNumbers | Flags, few: Flags, type_: Da
     if type_.is_decimal:
         return pa.array(_decimals(value, few, type_), arrow_type(type_))
     if type_.is_integer:
-        assert value.denominator == 1
-        return pa.array(_integers(value.numerator, type_), pa.int64(), mask=few).cast(arrow_type(type_))
+        return pa.array(_integers(value.half_up(), type_), pa.int64(), mask=few).cast(arrow_type(type_))
     return pa.array(value.doubles(), pa.float64(), mask=few)
 
 
@@ -151,3 +121,53 @@ def _extreme(values: pa.Array, type_: DataType) -> pa.Array:
         bits = INTEGER_BITS[type_.name] - 1
         wrong = next(value for value in values.to_pylist() if value is not None and not -(2**bits) <= value < 2**bits)
         raise EvaluationError(f"{wrong} does not fit {type_}") from None
+
+
+# --- doubles in the types of answers ------------------------------------------------------------------------------
+
+
+def nearest(values: Doubles, type_: DataType) -> pa.Array:
+    """Doubles in a numeric type, rounded half up; NULL for NaN and for what does not fit."""
+    if type_.is_floating:
+        return pa.array(values, arrow_type(type_), from_pandas=True)
+    with np.errstate(all="ignore"):
+        units = np.copysign(np.floor(np.abs(values * _unit(type_)) + 0.5), values)
+        fits = np.abs(units) < _limit(type_)
+    return _of_units(np.where(fits, units, 0.0), ~fits, type_)
+
+
+def outward(values: Doubles, type_: DataType, is_upper: bool) -> pa.Array:
+    """Bounds in a numeric type, within its range; NULL for NaN. Integers and decimals are rounded away from the value.
+
+    What is as near to a number of the type as doubles can tell is that number.
+    """
+    missing = np.isnan(values)
+    if type_.is_floating:
+        return pa.array(values, arrow_type(type_), mask=missing)
+    units = np.where(missing, 0.0, values * _unit(type_))
+    slack = NEAR * np.maximum(1.0, np.abs(units))
+    units = np.ceil(units - slack) if is_upper else np.floor(units + slack)
+    return _of_units(units, missing, type_)
+
+
+def _of_units(units: Doubles, missing: Flags, type_: DataType) -> pa.Array:
+    """Whole numbers of units of the last digit of a type, in this type; the nearest one that fits."""
+    limit = _limit(type_)
+    if type_.is_integer:
+        beyond = units >= limit
+        integers = np.where(beyond, 0.0, np.maximum(units, -limit)).astype(np.int64)
+        return pa.array(np.where(beyond, limit - 1, integers), mask=missing).cast(arrow_type(type_))
+    assert type_.scale is not None
+    pairs = zip(np.clip(units, -float(limit), float(limit)).tolist(), missing.tolist(), strict=True)
+    fitting = [None if is_null else max(1 - limit, min(limit - 1, int(own))) for own, is_null in pairs]
+    decimals = [None if own is None else decimal.Decimal(own).scaleb(-type_.scale, _WIDEST) for own in fitting]
+    return pa.array(decimals, arrow_type(type_))
+
+
+def _unit(type_: DataType) -> float:
+    return 10.0 ** (type_.scale or 0)
+
+
+def _limit(type_: DataType) -> int:
+    """The first number of units that does not fit."""
+    return int(10**type_.precision) if type_.precision is not None else 1 << INTEGER_BITS[type_.name] - 1

@@ -24,7 +24,7 @@ from joinfold.operators.stages.bucket import Accepted
 from joinfold.operators.stages.intake import Intake, Moved, TimedIntake, ViewIntake
 from joinfold.operators.stages.live_bucket import LiveBucket
 from joinfold.operators.stages.measured_selectivity import SelectivityCount
-from joinfold.operators.stages.sampling import in_sample, replicates
+from joinfold.operators.stages.sampling import in_sample, replicates, weighted
 from joinfold.physical.choice import FoldChoice
 from joinfold.physical.shedding import WHOLE, KeySampling, Shedding
 from joinfold.physical.source import ConstantRow, StreamRows, ViewOf
@@ -299,10 +299,12 @@ class Fold(LiveBucket):
         )
 
     def _with_replicates(self, ordinal: int, entries: Entries) -> Entries:
-        """Entries whose groups are divided by the replicates of the sample."""
+        """Entries whose groups are divided by the replicates of the sample. Sampled rows count for those that were shed."""
         assert self.sampler is not None
         numbers = replicates(self.sampler.shedding, self.sample, entries)
-        return replace(entries, group=self.live.vocabulary.with_replicates(ordinal, entries.group, numbers))
+        group = self.live.vocabulary.with_replicates(ordinal, entries.group, numbers)
+        payload = entries.payload if isinstance(self.sampler.shedding, KeySampling) else weighted(self.sample, entries)
+        return replace(entries, group=group, payload=payload)
 
     def _thin(self) -> None:
         """Drops the entries that are no longer held."""

@@ -9,28 +9,28 @@ from typing import assert_never
 import numpy as np
 import pyarrow as pa
 
-from joinfold.errors import EvaluationError
-from joinfold.kernels.grouping import group_rows, sum_dds, sum_ints
-from joinfold.numbers import double_double as dd
+from joinfold.kernels.grouping import group_rows
 from joinfold.operators.batches import together
 from joinfold.operators.emitted import Emitted
 from joinfold.operators.entries import Integers
 from joinfold.operators.stages.changes import changes
-from joinfold.operators.stages.finish import GroupSums, finish
-from joinfold.operators.values import extreme_of, identity_codes
+from joinfold.operators.stages.estimating import SampledTotals, bounds_and_kept
+from joinfold.operators.stages.finish import finish
+from joinfold.operators.stages.group_sums import GroupSums, Sums
+from joinfold.operators.values import identity_codes
 from joinfold.physical.column_names import (
     INSTANT,
     aggregate_column,
-    extreme_column,
     group_column,
-    integer_column,
-    real_columns,
 )
-from joinfold.physical.stage import Concatenate, LastStage, Merge, Totals
+from joinfold.physical.stage import Concatenate, LastStage, Merge
 
 
-def finished(last: LastStage, parts: Sequence[Emitted]) -> pa.RecordBatch | None:
-    """The answers of a micro-batch, from what all buckets have emitted; None where there are none."""
+def finished(last: LastStage, parts: Sequence[Emitted], zone: str = "UTC") -> pa.RecordBatch | None:
+    """The answers of a micro-batch, from what all buckets have emitted; None where there are none.
+
+    Bounds of estimates may read a TIMESTAMP in the zone.
+    """
     rows = [part.rows for part in parts if part.rows is not None]
     if not rows:
         return None
@@ -39,7 +39,7 @@ def finished(last: LastStage, parts: Sequence[Emitted]) -> pa.RecordBatch | None
         case Concatenate():
             answers = together(rows)
         case Merge():
-            answers = merge(last, rows)
+            answers = merge(last, rows) if last.estimates is None else estimate(last, rows, emitted, zone)
             if last.changes:
                 answers = changes(last, answers, emitted.numbers, emitted.before)
         case _:
@@ -50,16 +50,45 @@ def finished(last: LastStage, parts: Sequence[Emitted]) -> pa.RecordBatch | None
 def merge(last: Merge, parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """One row per instant and group: instant, group columns, aggregates."""
     emitted = together(parts)
+    group_of_row, first_row = _groups(last, emitted)
+    sums = GroupSums.of(last.totals, emitted, group_of_row, len(first_row))
+    columns = {INSTANT: emitted.column(INSTANT).take(pa.array(first_row))}
+    return pa.RecordBatch.from_pydict(columns | _aggregates(last, emitted, first_row, sums))
+
+
+def estimate(last: Merge, parts: Sequence[pa.RecordBatch], facts: Emitted, zone: str) -> pa.RecordBatch:
+    """The same of a sample: instant, group columns, estimates, bounds, and the share that was kept.
+
+    Without GROUP BY there is an answer at every instant, even if nothing of it is in the sample.
+    """
+    assert facts.rates is not None
+    emitted = together(parts)
+    group_of_row, first_row = _groups(last, emitted)
+    instants = emitted.column(INSTANT).to_numpy()[first_row]
+    if not last.groups:
+        wanted = [*([] if facts.before is None else [facts.before]), *facts.numbers]
+        instants = np.append(instants, np.setdiff1d(np.array(wanted, np.int64), instants))
+    known = np.array(sorted(facts.rates.items()), np.int64).reshape(-1, 2)
+    rates = known[np.searchsorted(known[:, 0], instants), 1]
+    totals = SampledTotals(last, emitted, group_of_row, rates)
+    sums = totals.sums()
+    columns = {INSTANT: pa.array(instants)} | _aggregates(last, emitted, first_row, sums)
+    return pa.RecordBatch.from_pydict(columns | bounds_and_kept(totals, sums, columns, zone))
+
+
+def _groups(last: Merge, emitted: pa.RecordBatch) -> tuple[Integers, Integers]:
+    """The number of the group of each row, at its instant, and the first row of each group."""
     codes = [emitted.column(INSTANT).to_numpy()]
-    codes += [code for name in last.totals.groups for code in identity_codes(emitted.column(name))]
-    entry_of_row, first_row = group_rows(np.stack(codes))
+    codes += [code for name in last.group_columns for code in identity_codes(emitted.column(name))]
+    return group_rows(np.stack(codes))
+
+
+def _aggregates(last: Merge, emitted: pa.RecordBatch, first_row: Integers, sums: Sums) -> dict[str, pa.Array]:
+    """The group columns and the aggregates."""
     first = pa.array(first_row)
-    sums = _added(last.totals, emitted, entry_of_row, len(first_row))
-    columns = {INSTANT: emitted.column(INSTANT).take(first)}
-    columns |= {group_column(number): emitted.column(name).take(first) for number, name in enumerate(last.groups)}
-    for number, aggregate in enumerate(last.aggregates):
-        columns[aggregate_column(number)] = finish(aggregate, sums)
-    return pa.RecordBatch.from_pydict(columns)
+    columns = {group_column(number): emitted.column(name).take(first) for number, name in enumerate(last.groups)}
+    aggregates = {aggregate_column(number): finish(own, sums) for number, own in enumerate(last.aggregates)}
+    return columns | aggregates
 
 
 def _replace_instant(
@@ -70,34 +99,3 @@ def _replace_instant(
     columns = {name: pa.array(np.array(values, np.int64)[at]) for name, values in zip(last.placed, placed, strict=True)}
     others = {name: answers.column(name) for name in answers.schema.names if name != INSTANT}
     return pa.RecordBatch.from_pydict({**columns, **others})
-
-
-def _added(totals: Totals, emitted: pa.RecordBatch, entry_of_row: Integers, entries: int) -> GroupSums:
-    integers = [
-        _whole_sums(entry_of_row, entries, emitted.column(integer_column(number)).to_numpy())
-        for number in range(totals.integers)
-    ]
-    reals = [
-        dd.add(*(sum_dds(entry_of_row, entries, emitted.column(name).to_numpy()) for name in real_columns(number)))
-        for number in range(totals.reals)
-    ]
-    nothing, everywhere = np.zeros((entries, 0)), np.ones(emitted.num_rows, np.bool_)
-    return GroupSums(
-        np.stack(integers, axis=1),
-        np.stack([high for high, _ in reals], axis=1) if reals else nothing,
-        np.stack([low for _, low in reals], axis=1) if reals else nothing,
-        [
-            extreme_of(emitted.column(extreme_column(number)), everywhere, extreme.largest, entry_of_row, entries)
-            for number, extreme in enumerate(totals.extremes)
-        ],
-    )
-
-
-def _whole_sums(entry_of_row: Integers, entries: int, parts: Integers) -> Integers:
-    """The sums of exact parts. A sum that would wrap around is an error."""
-    if len(parts) > entries and np.abs(np.bincount(entry_of_row, parts, entries)).max() >= 2.0**63:
-        raise EvaluationError(
-            "a group has too many combinations to sum numbers of this size exactly",
-            "use a smaller window, or group by more columns.",
-        )
-    return sum_ints(entry_of_row, entries, parts)

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from joinfold.operators.entries import Entries, Flags, Integers
+from joinfold.operators.entries import Entries, Flags, Integers, Payload
 from joinfold.operators.packing.header import Load
 from joinfold.physical.shedding import (
-    KEY_REPLICATES,
     MOST_ROWS_FOR_ONE,
-    ROW_REPLICATES,
+    REPLICATES,
     WHOLE,
     KeySampling,
     RowSampling,
@@ -157,8 +156,15 @@ def replicates(shedding: Sampling, sample: Sample, entries: Entries) -> Integers
     if sample.is_whole:
         return np.full(len(entries), -1)
     if isinstance(shedding, RowSampling):
-        return entries.draws % ROW_REPLICATES
-    return np.where(_is_certain(sample, entries.draws), -1, entries.draws % KEY_REPLICATES)
+        return entries.draws % REPLICATES["row"]
+    return np.where(_is_certain(sample, entries.draws), -1, entries.draws % REPLICATES["key"])
+
+
+def weighted(sample: Sample, entries: Entries) -> Payload:
+    """The payloads of sampled rows: one row in m counts for m. The m of a sample is a whole number."""
+    weight = round(WHOLE / sample.rate)
+    payload = entries.payload
+    return payload if weight == 1 else payload._replace(ints=payload.ints * weight, reals=payload.reals * weight)
 
 
 def _is_certain(sample: Sample, draws: Integers) -> Flags:

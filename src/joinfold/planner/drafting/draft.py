@@ -47,10 +47,11 @@ from joinfold.physical.timing import (
     full_rule,
     slide_rule,
 )
+from joinfold.planner.drafting.estimating import estimates_of
 from joinfold.planner.drafting.gathered_columns import GatheredColumns
 from joinfold.planner.drafting.homes import Homes, with_homes
 from joinfold.planner.drafting.linking import pair_conditions, ranges_of
-from joinfold.planner.drafting.sampling import estimates_of, sample_keys, sample_rows
+from joinfold.planner.drafting.sampling import sample_keys, sample_rows
 from joinfold.planner.drafting.summing import Summing
 from joinfold.planner.drafting.widening import converted
 from joinfold.planner.planned_query import PlannedQuery, crosses_buckets

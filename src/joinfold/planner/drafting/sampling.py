@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 from joinfold.logical.expressions import Expression
 from joinfold.logical.query import LogicalQuery
 from joinfold.logical.sampling import sampling_keys
-from joinfold.logical.shedding import Estimating, Sampler
 from joinfold.physical.column_names import TIME, replicate_column
 from joinfold.physical.payload import InputSpec
 from joinfold.physical.plan import Frame
-from joinfold.physical.shedding import Estimates, KeySampling, RowSampling, Sampling
+from joinfold.physical.shedding import KeySampling, RowSampling, Sampling
 from joinfold.physical.source import ConstantRow, StreamRows
 
 
@@ -72,10 +71,3 @@ def _sampled_classes(inputs: Sequence[InputSpec], allowed: set[int]) -> frozense
     own = [frozenset(spec.classes) for spec in inputs if not isinstance(spec.source, ConstantRow)]
     common = frozenset.intersection(*own) & allowed
     return common or frozenset({max(sorted(allowed), key=lambda number: sum(number in classes for classes in own))})
-
-
-def estimates_of(query: LogicalQuery, sampled: Sampled) -> Estimates:
-    """How MERGE makes estimates."""
-    assert query.shed is not None and isinstance(query.shed.how, Estimating)
-    sampler: Sampler = "key" if isinstance(sampled.shedding, KeySampling) else "row"
-    return Estimates(sampler, sampled.replicates, (), query.shed.how.confidence / 100, sampled.complete)

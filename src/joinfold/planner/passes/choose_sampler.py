@@ -11,7 +11,7 @@ from joinfold.logical.shedding import Estimating
 from joinfold.planner.context import Context
 from joinfold.planner.cost.estimating import Setting, estimate
 from joinfold.planner.drafting.draft import draft
-from joinfold.planner.forecasting import forecast
+from joinfold.planner.forecasting import forecast, refuse_whole
 from joinfold.planner.planned_query import PlannedQuery
 
 
@@ -28,5 +28,7 @@ def choose_sampler(plan: PlannedQuery, context: Context) -> PlannedQuery:
     cores = os.cpu_count() or 1
     cost = estimate(Setting.of(plan, statistics, context.weights, cores), plan)
     expected = forecast([own.pipeline for own in drafts.values()], statistics, cost, cores)
+    if statistics.is_known:
+        refuse_whole(plan.pipeline, statistics)
     best = expected.samplers[0].sampler if statistics.is_known else "key"
     return replace(drafts.get(context.sampler or best, plan), forecast=expected)

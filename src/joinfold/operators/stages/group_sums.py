@@ -1,0 +1,239 @@
+"""The sums from which aggregates are finished: over all combinations, or over a sample of them.
+
+    GroupSums       what was summed, as it is
+    ScaledSums      an estimate: what is certain, and what was sampled divided by the sampling rate
+    LeftOutSums     the same without one part of the sample; for every part
+
+Exact numbers are put together from their limbs, as int64 where they fit and as Python integers where they do not. All
+other numbers are double-doubles.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from joinfold.errors import EvaluationError
+from joinfold.kernels.grouping import sum_dds, sum_ints
+from joinfold.numbers import ExactNumbers, RoundedNumbers
+from joinfold.numbers import double_double as dd
+from joinfold.operators.values import extreme_of
+from joinfold.physical.column_names import extreme_column, integer_column, real_columns
+from joinfold.physical.payload import ColumnRef, MomentSum
+from joinfold.physical.shedding import WHOLE
+from joinfold.physical.stage import Totals
+
+Doubles = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_SMALL = 2**46  # a sum below this, times a rate, fits int64 with room for another one
+
+
+class Sums(Protocol):
+    """What an aggregate is finished from, for some groups."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def sample(self) -> "GroupSums":
+        """The sums over the combinations that are there, whatever they count for."""
+
+    def exact(self, moment: MomentSum) -> ExactNumbers:
+        """An exact moment."""
+
+    def rounded(self, moment: MomentSum, is_exact: bool = False) -> RoundedNumbers:
+        """A moment in double-doubles; ``is_exact``: of an exact aggregate."""
+
+
+@dataclass(slots=True)
+class GroupSums:
+    """The sums over all live combinations of some groups, one row per group."""
+
+    integers: Integers
+    high: Doubles
+    low: Doubles
+    extremes: list[pa.Array] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, totals: Totals, emitted: pa.RecordBatch, group_of_row: Integers, groups: int) -> "GroupSums":
+        """The sums of totals that were emitted, by the number of the group of each row; 0 and NULL without rows."""
+        sums = cls.without_extremes(totals, emitted, group_of_row, groups)
+        everywhere = np.ones(emitted.num_rows, np.bool_)
+        sums.extremes = [
+            extreme_of(emitted.column(extreme_column(number)), everywhere, extreme.largest, group_of_row, groups)
+            for number, extreme in enumerate(totals.extremes)
+        ]
+        return sums
+
+    @classmethod
+    def without_extremes(
+        cls, totals: Totals, emitted: pa.RecordBatch, group_of_row: Integers, groups: int
+    ) -> "GroupSums":
+        """The same without extremes."""
+        is_added = bool(np.bincount(group_of_row, minlength=1).max() > 1)
+        integers = [
+            _whole_sums(group_of_row, groups, emitted.column(integer_column(number)).to_numpy(), is_added)
+            for number in range(totals.integers)
+        ]
+        reals = [
+            dd.add(*(sum_dds(group_of_row, groups, emitted.column(name).to_numpy()) for name in real_columns(number)))
+            for number in range(totals.reals)
+        ]
+        nothing = np.zeros((groups, 0))
+        return cls(
+            np.stack(integers, axis=1),
+            np.stack([high for high, _ in reals], axis=1) if reals else nothing,
+            np.stack([low for _, low in reals], axis=1) if reals else nothing,
+        )
+
+    def __len__(self) -> int:
+        return len(self.integers)
+
+    @property
+    def sample(self) -> "GroupSums":
+        """The sums themselves."""
+        return self
+
+    def every(self, start: int, step: int) -> "GroupSums":
+        """The sums of every ``step``-th group, without extremes."""
+        return GroupSums(self.integers[start::step], self.high[start::step], self.low[start::step])
+
+    def exact(self, moment: MomentSum) -> ExactNumbers:
+        """The exact sums: int64 if only the lowest limb is used, else Python integers."""
+        parts = [(self._exact_column(ref), shift) for ref, shift in moment.limbs]
+        used = [(part, shift) for part, shift in parts if part.dtype == object or shift == 0 or part.any()]
+        if len(used) == 1 and used[0][0].dtype != object:
+            return ExactNumbers(used[0][0], 10**moment.scale)
+        whole = sum((part.astype(object) << shift for part, shift in used), np.zeros(len(self), object))
+        return ExactNumbers(whole, 10**moment.scale)
+
+    def rounded(self, moment: MomentSum, is_exact: bool = False) -> RoundedNumbers:
+        """The sums in double-doubles."""
+        if not is_exact:
+            ((ref, _),) = moment.limbs
+            return self._rounded_column(ref)
+        whole = RoundedNumbers(np.zeros(len(self)), np.zeros(len(self)))
+        for ref, shift in moment.limbs:
+            part = self._rounded_column(ref)
+            whole += RoundedNumbers(np.ldexp(part.high, shift), np.ldexp(part.low, shift))
+        return whole / _constant(10**moment.scale, len(self)) if moment.scale else whole
+
+    def _exact_column(self, ref: ColumnRef) -> NDArray[Any]:
+        if ref.is_integer:
+            return self.integers[:, ref.index]
+        pairs = zip(self.high[:, ref.index].tolist(), self.low[:, ref.index].tolist(), strict=True)
+        return np.array([int(high) + int(low) for high, low in pairs], object)
+
+    def _rounded_column(self, ref: ColumnRef) -> RoundedNumbers:
+        if ref.is_integer:
+            return RoundedNumbers.of_integers(self.integers[:, ref.index])
+        return RoundedNumbers(self.high[:, ref.index].copy(), self.low[:, ref.index].copy())
+
+
+@dataclass(frozen=True, slots=True)
+class ScaledSums:
+    """Estimates of the sums over all combinations, from a sample with a rate out of `WHOLE` for each group."""
+
+    sample: GroupSums
+    certain: GroupSums
+    sampled: GroupSums
+    rates: Integers
+
+    def __len__(self) -> int:
+        return len(self.sample)
+
+    def exact(self, moment: MomentSum) -> ExactNumbers:
+        """The exact estimates."""
+        certain, sampled = self.certain.exact(moment), self.sampled.exact(moment)
+        parts, rates = [certain.numerator, sampled.numerator], self.rates
+        if not all(part.dtype == np.int64 and _is_small(part) for part in parts):
+            parts, rates = [part.astype(object) for part in parts], rates.astype(object)
+        assert isinstance(certain.denominator, int)
+        denominator = rates if certain.denominator == 1 else rates.astype(object) * certain.denominator
+        return ExactNumbers(parts[0] * rates + parts[1] * WHOLE, denominator)
+
+    def rounded(self, moment: MomentSum, is_exact: bool = False) -> RoundedNumbers:
+        """The estimates in double-doubles."""
+        certain, sampled = self.certain.rounded(moment, is_exact), self.sampled.rounded(moment, is_exact)
+        return certain + sampled * WHOLE / RoundedNumbers.of_integers(self.rates)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOutSums:
+    """Estimates in which one cell of the sample is left out, for each cell but the last of each group.
+
+    ``cells`` has the sums of all cells, group by group; ``scale`` is what each of them counts for, float64[groups,
+    cells]. The rest of the sample counts ``more``, for the cell that is left out. The last cell of a group is certain:
+    it is never left out.
+    """
+
+    cells: GroupSums
+    scale: Doubles
+    more: float
+
+    def __len__(self) -> int:
+        groups, cells = self._shape
+        return groups * (cells - 1)
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        groups, cells = self.scale.shape
+        return groups, cells
+
+    @property
+    def sample(self) -> GroupSums:
+        """What is left of the sample, as far as it is counted."""
+        table = self.cells.integers.reshape(*self._shape, -1)
+        left = (table.sum(axis=1, keepdims=True) - table)[:, :-1]
+        nothing = np.zeros((len(self), 0))
+        return GroupSums(left.reshape(len(self), -1), nothing, nothing)
+
+    def take(self, groups: Integers) -> "LeftOutSums":
+        """The same for some of the groups."""
+        number = self._shape[1]
+        rows = (groups[:, np.newaxis] * number + np.arange(number)).ravel()
+        own = GroupSums(self.cells.integers[rows], self.cells.high[rows], self.cells.low[rows])
+        return LeftOutSums(own, self.scale[groups], self.more)
+
+    def table(self, moment: MomentSum, is_exact: bool) -> RoundedNumbers:
+        """The moment in each cell, for what it counts."""
+        return self.cells.rounded(moment, is_exact) * RoundedNumbers(self.scale.ravel(), np.zeros(self.scale.size))
+
+    def exact(self, moment: MomentSum) -> ExactNumbers:
+        """Nothing is computed exactly here."""
+        raise AssertionError("parts of a sample are estimated in double-doubles")
+
+    def rounded(self, moment: MomentSum, is_exact: bool = False) -> RoundedNumbers:
+        """The estimates without each cell."""
+        table, (groups, number) = self.table(moment, is_exact), self._shape
+        high, low = table.high.reshape(groups, number), table.low.reshape(groups, number)
+        sampled = RoundedNumbers(np.zeros(groups), np.zeros(groups))
+        for cell in range(number - 1):
+            sampled += RoundedNumbers(high[:, cell], low[:, cell])
+        total, certain = (
+            RoundedNumbers(np.repeat(part.high, number - 1), np.repeat(part.low, number - 1))
+            for part in (sampled, RoundedNumbers(high[:, -1], low[:, -1]))
+        )
+        left = total - RoundedNumbers(high[:, :-1].ravel(), low[:, :-1].ravel())
+        return certain + left * RoundedNumbers(np.full(len(self), self.more), np.zeros(len(self)))
+
+
+def _constant(value: int, length: int) -> RoundedNumbers:
+    high = float(value)
+    return RoundedNumbers(np.full(length, high), np.full(length, float(value - int(high))))
+
+
+def _is_small(values: Integers) -> bool:
+    return not len(values) or max(-int(values.min()), int(values.max())) < _SMALL
+
+
+def _whole_sums(group_of_row: Integers, groups: int, parts: Integers, is_added: bool) -> Integers:
+    """The sums of exact parts. A sum that would wrap around is an error; without ``is_added`` nothing is added up."""
+    if is_added and np.abs(np.bincount(group_of_row, parts, groups)).max() >= 2.0**63:
+        raise EvaluationError(
+            "a group has too many combinations to sum numbers of this size exactly",
+            "use a smaller window, or group by more columns.",
+        )
+    return sum_ints(group_of_row, groups, parts)
