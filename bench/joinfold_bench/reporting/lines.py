@@ -18,7 +18,7 @@ Scale = Callable[[float], float]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Points in order of x, joined by a line. ``whisker`` has for each point how far it reaches up and down."""
+    """Points in order of x, joined by a line. ``whiskers`` has for each point how far it reaches up and down."""
 
     name: str
     points: tuple[Point, ...]
@@ -91,17 +91,7 @@ def _panel(panel: Panel, x: Scale, x_ticks: list[float], top: float) -> list[str
     bottom = top + PLOT_HEIGHT
     ys = [y for drawn in panel.drawn for _, y in drawn.all_points] + [level.y for level in panel.levels]
     ys += panel.y_range or ()
-    if panel.is_log:
-        ys = [value for value in ys if value > 0]
-        y_ticks = log_ticks(min(ys, default=1.0), max(ys, default=10.0))
-        raw = _scale(math.log10(y_ticks[0]), math.log10(y_ticks[-1]), bottom, top)
-
-        def y(value: float) -> float:
-            return raw(math.log10(max(value, y_ticks[0])))
-
-    else:
-        y_ticks = linear_ticks(min(ys, default=0.0), max(ys, default=1.0))
-        y = _scale(y_ticks[0], y_ticks[-1], bottom, top)
+    y_ticks, y = _log_axis(ys, top, bottom) if panel.is_log else _linear_axis(ys, top, bottom)
     parts = [_text(LEFT, top - 8, panel.title, "start")]
     parts += [_line(LEFT, y(tick), LEFT + PLOT_WIDTH, y(tick), GRID) for tick in y_ticks]
     parts += [_text(LEFT - 8, y(tick) + 4, number_text(tick), "end") for tick in y_ticks]
@@ -120,6 +110,19 @@ def _panel(panel: Panel, x: Scale, x_ticks: list[float], top: float) -> list[str
         parts.append(dashed.replace("/>", ' stroke-dasharray="5 4"/>'))
         parts.append(_text(LEFT + PLOT_WIDTH - 4, y(level.y) - 4, level.name, "end"))
     return parts
+
+
+def _linear_axis(ys: list[float], top: float, bottom: float) -> tuple[list[float], Scale]:
+    ticks = linear_ticks(min(ys, default=0.0), max(ys, default=1.0))
+    return ticks, _scale(ticks[0], ticks[-1], bottom, top)
+
+
+def _log_axis(ys: list[float], top: float, bottom: float) -> tuple[list[float], Scale]:
+    """Values that are not positive are drawn at the bottom."""
+    positive = [value for value in ys if value > 0]
+    ticks = log_ticks(min(positive, default=1.0), max(positive, default=10.0))
+    scale = _scale(math.log10(ticks[0]), math.log10(ticks[-1]), bottom, top)
+    return ticks, lambda value: scale(math.log10(max(value, ticks[0])))
 
 
 def _points(line: Line, x: Scale, y: Scale, colour: str) -> list[str]:

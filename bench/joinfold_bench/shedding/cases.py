@@ -102,7 +102,7 @@ class Data:
     @property
     def most_rows(self) -> int:
         """The rows of both streams in the second that has the most."""
-        return int(sum(np.bincount(seconds) for seconds in self.seconds.values()).max())
+        return int(np.bincount(np.concatenate(list(self.seconds.values()))).max())
 
     def most_entries(self, case: Case) -> int:
         """The entries that the windows hold at that instant, of those compared, at which they hold the most.
@@ -122,9 +122,7 @@ class Data:
     def batches(self) -> Iterator[dict[str, pa.Table]]:
         """The micro-batches: all rows of a second."""
         for second in range(SECONDS):
-            yield {
-                name: table.slice(*_stretch(self.seconds[name], second)) for name, table in self.columns.items()
-            }
+            yield {name: table.slice(*_stretch(self.seconds[name], second)) for name, table in self.columns.items()}
 
 
 def _stretch(seconds: NDArray[np.int64], second: int) -> tuple[int, int]:

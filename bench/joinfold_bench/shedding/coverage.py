@@ -6,7 +6,7 @@ cases, not of single estimates.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby, product
+from itertools import groupby, pairwise, product
 from math import sqrt
 from statistics import median
 
@@ -123,7 +123,9 @@ def _by_kind(estimates: Sequence[Estimated], kinds: Iterable[Kind]) -> list[tupl
     return [(kind, Coverage.of(aggregate, own)) for kind, own in parts for aggregate in AGGREGATES]
 
 
-def coverage_by_kept(estimates: Sequence[Estimated], sampler: Sampler, aggregate: Aggregate) -> list[tuple[float, Mean]]:
+def coverage_by_kept(
+    estimates: Sequence[Estimated], sampler: Sampler, aggregate: Aggregate
+) -> list[tuple[float, Mean]]:
     """How often intervals hold the exact value, by the probability with which combinations were kept."""
     own = [
         estimate
@@ -131,7 +133,7 @@ def coverage_by_kept(estimates: Sequence[Estimated], sampler: Sampler, aggregate
         if estimate.is_bounded and estimate.aggregate == aggregate and estimate.case.sampler == sampler
     ]
     found = []
-    for low, high in zip(KEPT_STEPS[:-1], KEPT_STEPS[1:], strict=True):
+    for low, high in pairwise(KEPT_STEPS):
         within = [estimate for estimate in own if low <= estimate.kept < high]
         mean = Mean.by_case(within, lambda estimate: float(estimate.is_covered))
         if mean is not None:
