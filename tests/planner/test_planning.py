@@ -22,7 +22,9 @@ from tests.planner.known import (
 
 
 def test_the_passes_read_aloud() -> None:
-    assert [change.__name__ for change in PASSES] == ["number_rows", "keep_last_rows", "choose", "follow_data"]
+    assert [change.__name__ for change in PASSES] == [
+        *("choose_sampler", "number_rows", "keep_last_rows", "choose", "follow_data")
+    ]
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,8 @@ class Sample:
 
     @property
     def share(self) -> Fraction:
-        """The sampling rate."""
-        return Fraction(self.rate, WHOLE)
+        """The probability with which a key, or a row, was kept. Of rows, that is one in a whole number."""
+        return Fraction(self.rate, WHOLE) if self.by_key else Fraction(1, round(WHOLE / self.rate))
 
     @property
     def replicates(self) -> int:
@@ -139,7 +139,7 @@ class Group:
             found.append(value)
             if number in self.query.estimated:
                 found += self.bounds(output.expression, value)
-        return (*found, float(self.sample.share) ** self.sample.axes)
+        return (*found, float(self.sample.share**self.sample.axes))
 
     def estimates(self, without: Cell | None = None, more: Weight = 1) -> list[Value]:
         """The aggregates, from members that count by their weights.
@@ -179,7 +179,7 @@ class Group:
         terms = [drawn for drawn, _ in self._terms(aggregate)]
         cells = _cells((drawn.cell, Fraction(drawn.weight)) for drawn in terms)
         certain = sum(_is_certain(drawn) for drawn in terms)
-        seen = Fraction(len(terms) if self.sample.by_key else certain)
+        seen = Fraction(len(terms))
         if self._number(aggregate) < (ENOUGH_TO_COUNT if self.sample.by_key else ENOUGH_ROWS):
             return _outward(seen, aggregate.type, is_upper=False), None
         total = sum(cells.values(), Fraction(0))

@@ -61,7 +61,7 @@ def test_a_stream_that_stays_whole_must_fit_the_budget() -> None:
     joined = f"FROM a {window}, b {window}, c {window} WHERE a.k = b.k AND b.j = c.j"
     large = Statistics((stream(50, keys=500), stream(50, keys=500), stream(5_000, keys=4_000)))
     query = query_of(f"SELECT COUNT(*) AS n {joined} SHED TO HOLD 900 ROWS")
-    with pytest.raises(QueryError, match="the window of 'c' alone holds about .* entries, more than HOLD 900 ROWS"):
+    with pytest.raises(QueryError, match=r"the window of 'c' alone holds about .* entries, more than HOLD 900 ROWS"):
         choose_sampler(draft(query), known(large))
     small = Statistics((*large.streams[:2], stream(5, keys=500)))
     assert choose_sampler(draft(query), known(small)).sampler == "key"

@@ -71,6 +71,16 @@ class SampledTotals:
             cell = cell * cells + np.where(replicate < 0, cells - 1, replicate)
         return cell
 
+    @property
+    def shares(self) -> Doubles:
+        """The probability with which a key, or a row, of each group was kept. Of rows, that is one in m."""
+        return self.rates / WHOLE if self.estimates.scales else 1 / np.round(WHOLE / self.rates)
+
+    @property
+    def kept(self) -> Doubles:
+        """The probability with which a combination of each group was kept."""
+        return self.shares ** float(len(self.estimates.replicates))
+
     def sums(self) -> Sums:
         """The sums from which aggregates are finished. If nothing is scaled, they are those of any totals."""
         groups, totals, estimates = len(self.rates), self.last.totals, self.estimates
@@ -114,8 +124,7 @@ def bounds_and_kept(
     for output in totals.estimates.bounded:
         arrays = _arrays(output, found[output.number], answers)
         columns |= dict(zip(bound_columns(output.number), arrays, strict=True))
-    axes = 1 if totals.estimates.scales else len(totals.estimates.replicates)
-    columns[kept_column()] = pa.array((totals.rates / WHOLE) ** axes)
+    columns[kept_column()] = pa.array(totals.kept)
     return columns
 
 
@@ -160,7 +169,7 @@ class ShedGroups:
 
     def bounds(self, output: EstimatedOutput) -> Bounds:
         """The bounds of an output; NaN where there are none."""
-        estimates, rates = self.totals.estimates, self.totals.rates[self.chosen] / WHOLE
+        estimates, rates = self.totals.estimates, self.totals.shares[self.chosen]
         if output.rule == "ratio":
             return self._ratio_bounds(output, rates)
         assert output.aggregate is not None
@@ -168,7 +177,7 @@ class ShedGroups:
         counts = self._cells(aggregate, 0)
         number = effective_number(counts)
         if output.rule == "count":
-            seen = self._counted(aggregate) if estimates.scales else counts.reshape(len(counts), -1)[:, -1]
+            seen = self._counted(aggregate)
             enough = ENOUGH_TO_COUNT if estimates.scales else ENOUGH_ROWS
             return count_bounds(counts, rates, seen, number, estimates.confidence, enough)
         found = total_bounds(self._cells(aggregate, 1), rates, number, estimates.confidence, self._enough)
@@ -205,7 +214,11 @@ class ShedGroups:
         return found.reshape(len(self.chosen), *self.totals.estimates.cells)
 
     def _counted(self, aggregate: AggregateSpec) -> Doubles:
-        return self.sample.exact(aggregate.moments[0]).doubles()[self.chosen]
+        """How many combinations the sample itself has."""
+        counted = self.sample.exact(aggregate.moments[0]).doubles()[self.chosen]
+        return (
+            counted if self.totals.estimates.scales else np.asarray(np.round(counted * self.totals.kept[self.chosen]))
+        )
 
     def _aggregates_in(self, expression: Expression) -> dict[str, AggregateSpec]:
         """The aggregates that an expression reads, by the names of their columns."""

@@ -299,7 +299,10 @@ class Fold(LiveBucket):
         )
 
     def _with_replicates(self, ordinal: int, entries: Entries) -> Entries:
-        """Entries whose groups are divided by the replicates of the sample. Sampled rows count for those that were shed."""
+        """Entries whose groups are divided by the replicates of the sample.
+
+        A sampled row counts for those that were shed.
+        """
         assert self.sampler is not None
         numbers = replicates(self.sampler.shedding, self.sample, entries)
         group = self.live.vocabulary.with_replicates(ordinal, entries.group, numbers)
