@@ -43,14 +43,16 @@ class WatchedBatch:
         return self.ended - self.started
 
 
-def watch(handle: Handle, spark: SparkSession, began: float, seconds: float) -> tuple[WatchedBatch, ...]:
+def watch(
+    handle: Handle, spark: SparkSession, began: float, seconds: float, most: int | None = None
+) -> tuple[WatchedBatch, ...]:
     """The micro-batches until ``seconds`` after ``began``, a time of the clock. Then stops the query.
 
-    Raises the error that the query fails with.
+    Stops it earlier if ``most`` micro-batches have ended. Raises the error that the query fails with.
     """
     found: dict[int, WatchedBatch] = {}
     try:
-        while time.time() < began + seconds and handle.is_active:
+        while time.time() < began + seconds and handle.is_active and (most is None or len(found) < most):
             time.sleep(POLL_SECONDS)
             _look(handle, began, found)
         failure = handle.failure()

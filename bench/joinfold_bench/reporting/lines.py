@@ -158,7 +158,7 @@ def _text(x: float, y: float, text: str, anchor: str) -> str:
 
 def linear_ticks(low: float, high: float) -> list[float]:
     """About five round numbers, from one that is at most ``low`` to one that is at least ``high``."""
-    if high <= low:
+    if high - low <= 1e-9 * abs(high):  # as good as equal
         low, high = low - 0.5, low + 0.5
     rough = (high - low) / TICKS
     power = 10.0 ** math.floor(math.log10(rough))

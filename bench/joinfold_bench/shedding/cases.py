@@ -26,6 +26,7 @@ from joinfold_bench.data import STREAMS
 Aggregate = Literal["COUNT", "SUM", "AVG"]
 AGGREGATES: dict[Aggregate, str] = {"COUNT": "n", "SUM": "s", "AVG": "m"}
 """The aggregates of every case, with their output columns."""
+OUTPUTS = "COUNT(*) AS n, SUM(a.v) AS s, AVG(b.v) AS m"
 COLUMNS = "ts timestamp, k bigint, g bigint, v bigint"
 SECONDS = 22
 INSTANTS = (15, 21)
@@ -66,25 +67,20 @@ class Case:
         return "zipf" if self.zipf else "uniform"
 
     @property
-    def query(self) -> str:
-        """The query without SHED. ``size`` is the sum of absolute values, to which errors of the sum are relative."""
-        inputs = (f"{name} [{size} SECOND SLIDE 1 SECOND]" for name, size in zip(STREAMS, self.windows, strict=True))
-        outputs = "COUNT(*) AS n, SUM(a.v) AS s, AVG(b.v) AS m"
-        text = f"SELECT {{}}{outputs}{{}} FROM {', '.join(inputs)} WHERE a.k = b.k"
-        return f"{text} GROUP BY a.g" if self.groups > 1 else text
-
     def exact_text(self) -> str:
-        """The query without SHED."""
-        return self.query.format(self._group, ", SUM(ABS(a.v)) AS size")
+        """The query without SHED. ``size`` is the sum of absolute values, to which errors of the sum are relative."""
+        return self._select(f"{OUTPUTS}, SUM(ABS(a.v)) AS size")
 
     def shed_text(self, data: "Data") -> str:
         """The query with SHED."""
-        shed = f"SHED TO {self._budget(data)} SAMPLE BY {self.sampler.upper()} SEED {self.number}"
-        return f"{self.query.format(self._group, '')} {shed}"
+        return (
+            f"{self._select(OUTPUTS)} SHED TO {self._budget(data)} SAMPLE BY {self.sampler.upper()} SEED {self.number}"
+        )
 
-    @property
-    def _group(self) -> str:
-        return "a.g, " if self.groups > 1 else ""
+    def _select(self, outputs: str) -> str:
+        inputs = (f"{name} [{size} SECOND SLIDE 1 SECOND]" for name, size in zip(STREAMS, self.windows, strict=True))
+        group, group_by = ("a.g, ", " GROUP BY a.g") if self.groups > 1 else ("", "")
+        return f"SELECT {group}{outputs} FROM {', '.join(inputs)} WHERE a.k = b.k{group_by}"
 
     def _budget(self, data: "Data") -> str:
         if self.budget == "PROCESS":
@@ -227,21 +223,21 @@ def run_case(case: Case) -> CaseRun:
     data, session = data_of(case), Session()
     for name in STREAMS:
         session.stream(name, COLUMNS, time="ts")
-    whole = InProcess(session.sql(case.exact_text()).plan)
+    whole = InProcess(session.sql(case.exact_text).plan)
     whole.feed(data.columns)
-    exact = _by_group([whole.answer()], case)
+    exact = _by_group([whole.answer()])
     shedding = InProcess(session.sql(case.shed_text(data)).plan)
     answers = []
     for second, batch in enumerate(data.batches()):
         shedding.feed(batch, clock_us=(second + 1) * SECOND_US)
         answers.append(shedding.answer())
-    return _compared(case, exact, _by_group(answers, case))
+    return _compared(case, exact, _by_group(answers))
 
 
 Answers = dict[tuple[int, int], dict[str, Any]]  # by instant and group
 
 
-def _by_group(tables: list[pa.Table], case: Case) -> Answers:
+def _by_group(tables: list[pa.Table]) -> Answers:
     rows = pa.concat_tables(tables)
     rows = rows.set_column(0, "instant", rows.column("instant").cast(pa.int64()))
     found = ((row["instant"] // SECOND_US, row) for row in rows.to_pylist())

@@ -70,6 +70,9 @@ LOADS = (
     Load("burst", (Phase(1 / 3, 0.5), Phase(1 / 2, 3.0), Phase(1.0, 0.5)), 0.5),
 )
 
+STEADY = Load("steady", (Phase(1.0, 1.0),))
+STARTING_ROWS, STARTING_SECONDS, STARTING_BATCHES = 100, 300.0, 3
+
 
 @dataclass(frozen=True, slots=True)
 class KeepUpSettings:
@@ -113,9 +116,14 @@ class KeepUpRun:
     batches: tuple[WatchedBatch, ...]
 
     @property
+    def timed(self) -> list[WatchedBatch]:
+        """The micro-batches whose duration is known: they are finished, or take longer than the interval already."""
+        return [batch for batch in self.batches if batch.is_finished or batch.seconds > self.interval]
+
+    @property
     def counted(self) -> list[WatchedBatch]:
-        """The micro-batches that started when it had settled; the last one if it has started before and runs on."""
-        return [batch for batch in self.batches if batch.started >= self.settled] or list(self.batches[-1:])
+        """Those that started when it had settled; the last one if it had started before and ran on."""
+        return [batch for batch in self.timed if batch.started >= self.settled] or self.timed[-1:]
 
     @property
     def over(self) -> float:
@@ -134,9 +142,9 @@ class KeepUpRun:
         return max(late) - self.changed if late else None
 
     @property
-    def usual_seconds(self) -> float:
-        """The median of the durations."""
-        return median(batch.seconds for batch in self.counted)
+    def usual_seconds(self) -> float | None:
+        """The median of the durations; None if no micro-batch has ended."""
+        return median(batch.seconds for batch in self.counted) if self.counted else None
 
     @property
     def least_kept(self) -> float | None:
@@ -157,7 +165,10 @@ class KeepUpRun:
 
 
 def run_keeping_up(session: Session, settings: KeepUpSettings, say: Say) -> list[KeepUpRun]:
-    """Runs every load with SHED and without."""
+    """Runs every load with SHED and without. Before that, workers start and compile, which takes long once."""
+    for shed in ("", KEEP_UP):
+        say(f"starting{shed}")
+        _watched(session, settings, STEADY, STARTING_ROWS, STARTING_SECONDS, shed, STARTING_BATCHES)
     capacity = settings.rows_per_second or find_capacity(session, settings, say)
     runs = []
     for load in settings.loads:
@@ -184,9 +195,8 @@ def find_capacity(session: Session, settings: KeepUpSettings, say: Say) -> int:
     rate the duration grows.
     """
     rate, known = 1_000, list[tuple[int, float]]()
-    load = Load("trial", (Phase(1.0, 1.0),))
     for _ in range(TRIALS):
-        batches = _watched(session, settings, load, rate, settings.trial_seconds, "")
+        batches = _watched(session, settings, STEADY, rate, settings.trial_seconds, "")
         full = [batch for batch in batches if batch.is_finished and batch.started >= settings.window]
         seconds = median(batch.seconds for batch in full or batches)
         known.append((rate, seconds / settings.interval))
@@ -208,7 +218,13 @@ def capacity_from(known: Sequence[tuple[int, float]]) -> int:
 
 
 def _watched(
-    session: Session, settings: KeepUpSettings, load: Load, capacity: int, seconds: float, shed: str
+    session: Session,
+    settings: KeepUpSettings,
+    load: Load,
+    capacity: int,
+    seconds: float,
+    shed: str,
+    most: int | None = None,
 ) -> tuple[WatchedBatch, ...]:
     began = time.time()
     registered = Session(session.spark)
@@ -219,7 +235,7 @@ def _watched(
     with tempfile.TemporaryDirectory(prefix="joinfold-keep-up-", ignore_cleanup_errors=True) as checkpoint:
         query = registered.sql(settings.text + shed)
         handle = query.start("noop", checkpoint=checkpoint, trigger=f"{settings.interval} seconds")
-        return watch(handle, session.spark, began, seconds)
+        return watch(handle, session.spark, began, seconds, most)
 
 
 def stream_of(

@@ -183,7 +183,7 @@ def _keep_up_table(runs: Sequence[KeepUpRun]) -> Table:
             "SHED TO KEEP UP" if run.sheds else "without SHED",
             f"{run.rows_per_second:,}",
             f"{len(run.counted)}",
-            f"{run.usual_seconds:.1f}",
+            "" if run.usual_seconds is None else f"{run.usual_seconds:.1f}",
             f"{run.over:.0%}",
             f"{run.most_behind:.1f} intervals",
             "" if run.recovery is None else f"{run.recovery:.0f} s",
@@ -226,28 +226,22 @@ def holding_svg(run: HoldingRun) -> str:
 def keeping_up_svg(runs: Sequence[KeepUpRun]) -> str:
     """Duration, backlog and what was kept of the runs of one load, over time."""
     names = {True: "SHED TO KEEP UP", False: "without SHED"}
-
-    def lines(measure: str) -> tuple[Line, ...]:
-        return tuple(
-            Line(
-                names[run.sheds], points_of((b.ended for b in run.batches), (getattr(b, measure) for b in run.batches))
-            )
-            for run in runs
+    seconds, behind = (
+        tuple(
+            Line(names[run.sheds], tuple((batch.ended, getattr(batch, measure)) for batch in run.timed)) for run in runs
         )
-
-    interval = Level("the interval", runs[0].interval)
-    kept = [
-        Line(
-            names[run.sheds],
-            tuple((batch.ended, batch.kept) for batch in run.batches if batch.kept is not None),
-        )
+        for measure in ("seconds", "behind")
+    )
+    kept = tuple(
+        Line(names[True], tuple((batch.ended, batch.kept) for batch in run.timed if batch.kept is not None))
         for run in runs
         if run.sheds
-    ]
+    )
+    interval = (Level("the interval", runs[0].interval),)
     panels = [
-        Panel("duration of a micro-batch, in seconds (log scale)", lines("seconds"), (interval,), is_log=True),
-        Panel("behind the streams at its end, in seconds (log scale)", lines("behind"), (interval,), is_log=True),
-        Panel("kept", tuple(kept), y_range=(0.0, 1.0)),
+        Panel("duration of a micro-batch, in seconds (log scale)", seconds, interval, is_log=True),
+        Panel("behind the streams at its end, in seconds (log scale)", behind, interval, is_log=True),
+        Panel("kept", kept, y_range=(0.0, 1.0)),
     ]
     return lines_svg(f"A load that is too much: {runs[0].load}", "seconds", panels)
 
