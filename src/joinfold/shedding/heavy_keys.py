@@ -18,8 +18,8 @@ from joinfold.physical.shedding import DRAWS
 MOST_CERTAIN = 256
 REMEMBERED = 2 * MOST_CERTAIN
 SMALLEST = 64
-HEAVY = 2  # times the share of the rows at which a key is heavy: half of 1/m is enough
-STAYS = 4  # the same for keys that are certain already, so that the choice seldom changes
+HEAVY = 3  # a heavy key has at least so many times the rows of an average key
+STAYS = 2  # a key that is certain stays so with half the rows that it takes to become so: the choice seldom changes
 
 Counted = tuple[int, int, int]  # the draw of a key, its rows and its entries
 
@@ -64,13 +64,13 @@ class HeavyKeys:
 
         ``certain`` are those so far. The keys have at most half of the entries that the sample has.
         """
-        sampled, found, room = share * self.keys, set[int](), share * self.entries / 2
+        least, found, room = self.rows / max(min(share, 1 / HEAVY) * self.keys, 1), set[int](), share * self.entries / 2
         for draw in self._by_weight()[:MOST_CERTAIN]:
             rows, entries = self.counts[draw]
             room -= entries
             if room < 0:
                 break
-            if rows * sampled * (STAYS if draw in certain else HEAVY) >= self.rows:
+            if rows * (STAYS if draw in certain else 1) >= least:
                 found.add(draw)
         return found
 
