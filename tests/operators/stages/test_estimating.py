@@ -105,7 +105,7 @@ def test_a_sample_of_keys_is_estimated_as_defined(
 @settings(max_examples=6, deadline=None)
 @given(seed=seeds, count=sizes, rows_for_one=st.sampled_from([1, 2, 7]))
 def test_a_sample_of_rows_is_estimated_as_defined(select: str, seed: int, count: int, rows_for_one: int) -> None:
-    """Combinations count for several already. There is one that is kept with the square of the rate."""
+    """Combinations count for several already. If one row in m is kept, one combination in m² is."""
     own = sampled_plan(query(select), SCHEMA, by_key=False, axes=2)
     members = sample_of_rows(seed, count, rows_for_one**2)
     if rows_for_one == 1:
@@ -113,7 +113,7 @@ def test_a_sample_of_rows_is_estimated_as_defined(select: str, seed: int, count:
     rates = {10: WHOLE // rows_for_one}
     found = merged(own, {10: members}, rates)
     assert_same_estimates(own, defined(own, {10: members}, rates), found)
-    assert all(row[-1] == (WHOLE // rows_for_one / WHOLE) ** 2 for row in found)
+    assert all(row[-1] == pytest.approx(rows_for_one**-2) for row in found)
 
 
 @settings(max_examples=8, deadline=None)
@@ -214,6 +214,14 @@ def test_a_sum_that_is_not_finite_has_no_bounds(special: float) -> None:
     assert found["n_low"] < found["n"] == 200 < found["n_high"]
     usual = columns_of(own, merged(own, {10: many()}, {10: WHOLE // 2}))
     assert usual["s_low"] < usual["s"] == 300 < usual["s_high"] and usual["a_low"] <= usual["a"] == 1.5
+
+
+def test_a_number_has_bounds_if_each_of_its_aggregates_has_enough_keys() -> None:
+    text = "SELECT SUM(v) FILTER (WHERE k = {}) / COUNT(*) AS share"
+    rare, usual = (sampled_plan(f"{text.format(key)} {WINDOW}", SCHEMA) for key in (2, 1))
+    members = {10: [*many(k=2), *many()]}
+    assert columns_of(rare, merged(rare, members, {10: WHOLE // 2}))["share_low"] is None
+    assert columns_of(usual, merged(usual, members, {10: WHOLE // 2}))["share_low"] is not None
 
 
 def test_a_number_that_cannot_be_computed_without_some_cell_has_no_bounds() -> None:
