@@ -11,7 +11,7 @@ ENGINE, BENCH = ROOT / "src" / "joinfold", ROOT / "bench" / "joinfold_bench"
 TESTED = "calibration explain inprocess kernels operators physical planner runtime statistics".split()
 TYPES_ONLY = {
     "operators/calendars/calendar.py": "operators/calendars/test_open_calendars.py",
-    "operators/emitted.py": "operators/stages/test_merge.py",
+    "operators/emitted.py": "operators/merging/test_merge.py",
     "physical/measured.py": "planner/test_stream_statistics.py",
     "physical/source.py": "physical/test_stage.py",
     "planner/context.py": "planner/known.py",

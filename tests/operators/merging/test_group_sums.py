@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from joinfold.errors import EvaluationError
 from joinfold.numbers import ExactNumbers, RoundedNumbers
-from joinfold.operators.stages.group_sums import GroupSums, LeftOutSums, ScaledSums, WeightedSums
+from joinfold.operators.merging.group_sums import GroupSums, LeftOutSums, ScaledSums, WeightedSums
 from joinfold.physical.column_names import integer_column, real_columns
 from joinfold.physical.payload import ColumnRef, MomentSum
 from joinfold.physical.shedding import WHOLE
