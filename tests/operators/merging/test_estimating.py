@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joinfold.errors import EvaluationError
+from joinfold.operators.merging import estimating
 from joinfold.operators.merging.merge import merge
-from joinfold.operators.stages import estimating
 from joinfold.physical.column_names import aggregate_column
 from joinfold.physical.shedding import REPLICATES, WHOLE
 from tests.operators.runs import Answers
