@@ -48,10 +48,12 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 SLOW = (
     "bench/plans/test_on_spark.py",
+    "bench/shedding/test_cases.py",
     "bench/suites/test_joins.py",
     "bench/suites/test_joins_on_spark.py",
     "bench/suites/test_methods.py",
     "bench/suites/test_planner.py",
+    "bench/suites/test_shedding.py",
     "calibration/test_pricing.py",
     "columnar/test_functions.py",
     "inprocess/test_clocks.py",

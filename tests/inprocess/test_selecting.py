@@ -13,8 +13,10 @@ from joinfold.arrow import arrow_type
 from joinfold.dialect import read_schema
 from joinfold.errors import EvaluationError
 from joinfold.inprocess.selecting import differ
+from joinfold.physical.shedding import WHOLE
 from joinfold.reference import naive
 from tests.operators.runs import answered, check, rows
+from tests.operators.sampled import WINDOW, Member, merged, sampled_plan
 
 ONE = "[TUMBLE 1 MICROSECOND]"
 TEXTS = [{"ts": ts, "s": s} for ts, s in enumerate(["1", "x", "12", "12", "1", "x"])]
@@ -75,3 +77,35 @@ def test_a_column_of_nulls_and_a_constant() -> None:
     text = f"SELECT NULL AS z, 'c' AS c, COUNT(*) AS n FROM a {ONE} CHANGES"
     found = check(text, "v BIGINT", {"a": rows([1, 2])})
     assert found == [(1, "insert", None, "c", 1), (3, "update", None, "c", 0)]
+
+
+# --- estimates ----------------------------------------------------------------------------------------------------
+
+ESTIMATE = f"SELECT g, COUNT(*) AS n, MAX(v) AS x {WINDOW} GROUP BY g"
+WHOLE_SAMPLE = [Member({"g": "x", "v": 3}), Member({"g": "x", "v": 4})]
+HALF = [Member({"g": "x", "v": 4}, (7,))]
+
+
+def test_an_estimate_is_followed_by_its_bounds_and_kept_is_last() -> None:
+    own = sampled_plan(ESTIMATE, "g STRING, v INT")
+    assert own.plan.query.schema.names == ("instant", "g", "n", "n_low", "n_high", "x", "x_low", "x_high", "kept")
+    found = merged(own, {10: WHOLE_SAMPLE, 20: HALF}, {10: WHOLE, 20: WHOLE // 2})
+    assert found == [(10, "x", 2, 2, 2, 4, 4, 4, 1.0), (20, "x", 2, 1, None, 4, 4, None, 0.5)]
+
+
+def test_bounds_and_kept_alone_are_no_change_and_a_deleted_row_has_its_own() -> None:
+    """Two rows, then one that counts for two, then none."""
+    own = sampled_plan(f"{ESTIMATE} CHANGES", "g STRING, v INT")
+    rates = {0: WHOLE, 10: WHOLE, 20: WHOLE // 2, 30: WHOLE // 4}
+    found = merged(own, {10: WHOLE_SAMPLE, 20: HALF}, rates)
+    assert found == [(10, "insert", "x", 2, 2, 2, 4, 4, 4, 1.0), (30, "delete", "x", 2, 1, None, 4, 4, None, 0.5)]
+
+
+def test_having_uses_the_estimate() -> None:
+    own = sampled_plan(f"{ESTIMATE} HAVING COUNT(*) > 1", "g STRING, v INT")
+    assert len(merged(own, {10: HALF}, {10: WHOLE // 2})) == 1 and merged(own, {10: HALF}, {10: WHOLE - 1}) == []
+
+
+def test_groups_that_are_complete_are_exact() -> None:
+    own = sampled_plan(ESTIMATE, "g STRING, v INT", complete=True)
+    assert merged(own, {10: HALF}, {10: WHOLE // 2}) == [(10, "x", 1, 1, 1, 4, 4, 4, 0.5)]

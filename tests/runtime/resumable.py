@@ -1,4 +1,7 @@
-"""A process that runs a streaming query over the files of a directory, to be killed: ``python -m … DIRECTORY``."""
+"""A process that runs a streaming query over files, to be killed: ``python -m … DIRECTORY [SHED …]``.
+
+One file of each stream makes a micro-batch.
+"""
 
 import os
 import sys
@@ -21,16 +24,21 @@ FILES = 8
 SECOND = 1_000_000
 
 
-def write_files(directory: Path) -> dict[str, list[Row]]:
+def write_files(directory: Path, rows_per_file: int = 6, keys: int = 3) -> dict[str, list[Row]]:
     """Some seconds of each stream, one file a second; gives back the rows."""
     random = np.random.default_rng(7)
     written: dict[str, list[Row]] = {"a": [], "b": []}
     for name, rows in written.items():
         (directory / name).mkdir(parents=True)
         for number in range(FILES):
-            times = np.sort(random.integers(number * SECOND, (number + 1) * SECOND, 6))
+            times = np.sort(random.integers(number * SECOND, (number + 1) * SECOND, rows_per_file))
             part = [
-                {"ts": int(ts), "k": int(random.integers(3)), "g": random.choice(["x", "y", "é"]), "v": random.random()}
+                {
+                    "ts": int(ts),
+                    "k": int(random.integers(keys)),
+                    "g": random.choice(["x", "y", "é"]),
+                    "v": random.random(),
+                }
                 for ts in times
             ]
             part = [{**row, "g": None if row["v"] < 0.1 else str(row["g"])} for row in part]
@@ -41,21 +49,21 @@ def write_files(directory: Path) -> dict[str, list[Row]]:
     return written
 
 
-def logical() -> LogicalQuery:
+def logical(shed: str = "") -> LogicalQuery:
     columns = read_schema(SCHEMA)
-    return bind(parse(TEXT), {name: Source(name, columns, True, "ts") for name in ("a", "b")})
+    return bind(parse(f"{TEXT} {shed}"), {name: Source(name, columns, True, "ts") for name in ("a", "b")})
 
 
-def query_over(session: jf.Session, directory: Path) -> jf.Query:
+def query_over(session: jf.Session, directory: Path, shed: str = "") -> jf.Query:
     for name in ("a", "b"):
         reader = session.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
         session.stream(name, reader.parquet(f"{directory}/{name}"), time="ts")
-    return session.sql(TEXT)
+    return session.sql(f"{TEXT} {shed}")
 
 
 if __name__ == "__main__":
     target = Path(sys.argv[1])
-    running = query_over(jf.Session(), target).start(
+    running = query_over(jf.Session(), target, *sys.argv[2:]).start(
         "parquet", checkpoint=f"{target}/checkpoint", trigger="available", path=f"{target}/out"
     )
     running.wait()

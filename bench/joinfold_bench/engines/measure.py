@@ -60,7 +60,7 @@ def run_stream(frame: DataFrame, *, cap_seconds: float, keep_answers: bool) -> S
             capped = not _finished_within(query, began + cap_seconds)
             seconds = time.perf_counter() - began
         finally:
-            _stop(query, frame.sparkSession)
+            stop_stream(query, frame.sparkSession)
         failure = query.exception()
         if failure is not None and not capped:
             raise failure
@@ -71,8 +71,8 @@ def run_stream(frame: DataFrame, *, cap_seconds: float, keep_answers: bool) -> S
             frame.sparkSession.catalog.dropTempView(name)
     batches = tuple(_batch(step, started) for step in progress)
     state_bytes = max((_state_bytes(step) for step in progress), default=0)
-    entry_bytes = max((sum(_reported(step, "state_bytes")) for step in progress), default=0)
-    changes = tuple(change for step in progress for change in _reported(step, "change"))
+    entry_bytes = max((sum(reported(step, "state_bytes")) for step in progress), default=0)
+    changes = tuple(change for step in progress for change in reported(step, "change"))
     return StreamRun(batches, seconds, capped, state_bytes, answers, entry_bytes, changes)
 
 
@@ -84,7 +84,7 @@ def _finished_within(query: StreamingQuery, deadline: float) -> bool:
     return True
 
 
-def _stop(query: StreamingQuery, spark: SparkSession) -> None:
+def stop_stream(query: StreamingQuery, spark: SparkSession) -> None:
     """Stops a query that may be busy, and waits until its last task has ended, at most ``PATIENCE_SECONDS``.
 
     An interrupted task runs on until it notices, and would disturb the next run. Logging is off meanwhile, because
@@ -113,7 +113,7 @@ def _state_bytes(step: StreamingQueryProgress) -> int:
     return sum(operator.memoryUsedBytes for operator in step.stateOperators)
 
 
-def _reported(step: StreamingQueryProgress, name: str) -> list[Any]:
+def reported(step: StreamingQueryProgress, name: str) -> list[Any]:
     """The values of one metric that joinfold's folds report."""
     values = [row.asDict().get(name) for run, row in step.observedMetrics.items() if run.startswith(METRICS)]
     return [value for value in values if value is not None]

@@ -89,6 +89,11 @@ class AggregateFunction:
         extremum = self.extremum
         if extremum is not None:
             return not extremum.by
+        return self.has_moments_only
+
+    @property
+    def has_moments_only(self) -> bool:
+        """Whether it is computed from moments alone, which a sample scales."""
         return all(isinstance(component, Moment) for component in self.components)
 
     @property

@@ -10,7 +10,7 @@ The content of windows is in `reference.contents`, late rows and watermarks are 
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, tzinfo
 from typing import Any
 
@@ -40,6 +40,7 @@ from joinfold.reference.contents import (
 from joinfold.reference.evaluate import Context, evaluate, is_true
 from joinfold.reference.rationing import Rations
 from joinfold.reference.rows import Row
+from joinfold.reference.shedding import EVERYTHING, Sample, estimated_answer
 from joinfold.reference.values import canonical, order_key
 from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
 
@@ -48,29 +49,38 @@ Answer = list[tuple[Value, ...]]
 
 
 Snapshot = dict[tuple[Any, ...], tuple[Value, ...]]
+Samples = Callable[[int], Sample]
 
 
-def answers(query: LogicalQuery, data: Data, zone: tzinfo = UTC) -> Answer:
-    """All answers over bounded inputs, in the order of instants."""
+def answers(query: LogicalQuery, data: Data, zone: tzinfo = UTC, samples: Samples | None = None) -> Answer:
+    """All answers over bounded inputs, in the order of instants.
+
+    ``samples`` has the sample of each instant, or of each result window, under SHED; without it, nothing is shed.
+    """
     contents = {}
     for input_ in query.inputs:
         numbered = enumerate(data[input_.source.name], start=1)
         timed = [(event_time(input_, row, number), row) for number, row in numbered]
         contents[input_.alias] = arrange(query, input_, timed)
-    return answers_until(query, contents, zone, NEVER)
+    return answers_until(query, contents, zone, NEVER, samples)
 
 
 def answers_until(
-    query: LogicalQuery, contents: Contents, zone: tzinfo, until: int, rations: Rations | None = None
+    query: LogicalQuery,
+    contents: Contents,
+    zone: tzinfo,
+    until: int,
+    samples: Samples | None = None,
+    rations: Rations | None = None,
 ) -> Answer:
     """The answers that are final when the watermark is ``until``. A plain join sheds by the ``rations``."""
     if isinstance(query.sync, OnWindowId):
-        return _by_window_id(query, contents, zone, until)
+        return _by_window_id(query, contents, zone, until, samples)
     if query.is_plain_join:
         return _plain_join(query, contents, zone, until, rations)
     if isinstance(query.emit, OnArrival):
         return _by_arrival(query, contents, zone, until)
-    return answers_at(query, contents, zone, [at for at in instants(query, contents) if at <= until])
+    return answers_at(query, contents, zone, [at for at in instants(query, contents) if at <= until], samples)
 
 
 # --- Instants -------------------------------------------------------------------------------------------------
@@ -157,8 +167,10 @@ def combinations(query: LogicalQuery, contents: Contents, zone: tzinfo) -> Itera
             yield chosen
 
 
-def answer(query: LogicalQuery, contents: Contents, zone: tzinfo) -> Snapshot:
-    """The output rows over these contents, each under its group."""
+def answer(query: LogicalQuery, contents: Contents, zone: tzinfo, sample: Sample = EVERYTHING) -> Snapshot:
+    """The output rows over these contents, each under its group; under SHED, estimates from a sample."""
+    if query.is_estimate:
+        return estimated_answer(query, combinations(query, contents, zone), zone, sample)
     contexts = [
         Context({alias: item.row for alias, item in chosen.items()}, zone=zone)
         for chosen in combinations(query, contents, zone)
@@ -185,34 +197,39 @@ def _aggregate(query: LogicalQuery, group: list[Context]) -> list[Value]:
     return values
 
 
-def answers_at(query: LogicalQuery, contents: Contents, zone: tzinfo, times: Iterable[int]) -> Answer:
+def answers_at(
+    query: LogicalQuery, contents: Contents, zone: tzinfo, times: Iterable[int], samples: Samples | None = None
+) -> Answer:
     """The answers at these instants."""
 
     def answer_at(instant: int) -> Snapshot:
         at = {input_.alias: held(input_.window, contents[input_.alias], instant) for input_ in query.inputs}
-        return answer(query, at, zone)
+        return answer(query, at, zone, EVERYTHING if samples is None else samples(instant))
 
     return _emit(query, (((instant,), answer_at(instant)) for instant in times))
 
 
 def _emit(query: LogicalQuery, snapshots: Iterable[tuple[tuple[Value, ...], Snapshot]]) -> Answer:
-    """All rows of each snapshot, or under CHANGES only what changed since the one before."""
+    """All rows of each snapshot, or under CHANGES only what changed since the one before: not counting bounds."""
     emitted: Snapshot = {}
+    before: Snapshot = {}
     result: Answer = []
     for where, snapshot in snapshots:
         if not query.changes:
             result += [(*where, *row) for row in snapshot.values()]
             continue
         for group in [group for group in emitted if group not in snapshot]:
-            result.append((*where, "delete", *emitted.pop(group)))
+            del emitted[group]
+            result.append((*where, "delete", *before[group]))
         for group, row in snapshot.items():
             if group not in emitted:
                 result.append((*where, "insert", *row))
-            elif any(differ(old, new) for old, new in zip(emitted[group], row, strict=True)):
+            elif any(differ(emitted[group][place], row[place]) for place in query.selected):
                 result.append((*where, "update", *row))
             else:
                 continue
             emitted[group] = row
+        before = snapshot
     return result
 
 
@@ -278,7 +295,7 @@ def _plain_join(query: LogicalQuery, contents: Contents, zone: tzinfo, until: in
 # --- Window ids -----------------------------------------------------------------------------------------------
 
 
-def _by_window_id(query: LogicalQuery, contents: Contents, zone: tzinfo, until: int) -> Answer:
+def _by_window_id(query: LogicalQuery, contents: Contents, zone: tzinfo, until: int, samples: Samples | None) -> Answer:
     """The answers over window wid of every input, as long as all have one; with MOD k, wid mod k of the first input."""
     assert isinstance(query.sync, OnWindowId)
 
@@ -296,7 +313,9 @@ def _by_window_id(query: LogicalQuery, contents: Contents, zone: tzinfo, until: 
             yield tuple(where), chosen
 
     if not query.is_plain_join:
-        return _emit(query, ((where, answer(query, chosen, zone)) for where, chosen in snapshots()))
+        sample_of = samples or (lambda wid: EVERYTHING)
+        numbered = enumerate(snapshots())
+        return _emit(query, ((where, answer(query, chosen, zone, sample_of(wid))) for wid, (where, chosen) in numbered))
     result: Answer = []
     for where, chosen in snapshots():
         for items in combinations(query, chosen, zone):

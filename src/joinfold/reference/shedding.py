@@ -15,7 +15,7 @@ same for all groups at once.
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import tzinfo
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -76,6 +76,10 @@ class Sample:
         return REPLICATES["key" if self.by_key else "row"]
 
 
+EVERYTHING = Sample(WHOLE, lambda combination: Drawn(1, (-1,)))
+"""The sample of a query that sheds nothing."""
+
+
 def key_sample(
     rate: int, is_certain: Callable[[int], bool], draw_of: Callable[[Combination], int], complete: bool = False
 ) -> Sample:
@@ -126,6 +130,7 @@ class Group:
     members: list[Member]
     keys: tuple[Value, ...]
     zone: tzinfo
+    without: dict[Cell, list[Value]] = field(default_factory=dict)  # the estimates without each cell, once for all
 
     def context(self, aggregates: list[Value]) -> Context:
         """What SELECT and HAVING are evaluated on."""
@@ -205,7 +210,9 @@ class Group:
         found: Cells = {}
         for cell in [(part,) for part in range(parts)] if self.sample.by_key else self._sampled_cells:
             try:
-                other = evaluate(expression, self.context(self.estimates(cell, more)))
+                if cell not in self.without:
+                    self.without[cell] = self.estimates(cell, more)
+                other = evaluate(expression, self.context(self.without[cell]))
             except EvaluationError:
                 return None, None
             if other is None or value is None or not math.isfinite(other) or not math.isfinite(value):

@@ -1,8 +1,8 @@
 """Heavy keys: those with the most rows lately, counted over all rows, whether they are shed or not.
 
 A sample of keys estimates badly if one key has a large part of the rows: it is missing, or it counts several times. So
-the heaviest keys are kept for certain. If a sample keeps m keys, a key matters as much as the rest of the sample does
-when it has 1/m of the rows.
+the heaviest keys are kept for certain. If a sample keeps m keys, a key weighs as much as the rest of the sample does
+when it has 1/m of the rows; it is heavy when it has half of that.
 
 A key is known by its draw. PACK counts the heaviest keys of every batch, and tells the smallest draws: k draws that are
 below d mean about k/d keys. Here the counts of one to two windows are added up. Counts are whole numbers, and equal
@@ -18,8 +18,8 @@ from joinfold.physical.shedding import DRAWS
 MOST_CERTAIN = 256
 REMEMBERED = 2 * MOST_CERTAIN
 SMALLEST = 64
-HEAVY = 2  # times the share of the rows at which a key is heavy: half of 1/m is enough
-STAYS = 4  # the same for keys that are certain already, so that the choice seldom changes
+HEAVY = 3  # a heavy key has at least so many times the rows of an average key
+STAYS = 2  # a key that is certain stays so with half the rows that it takes to become so: the choice seldom changes
 
 Counted = tuple[int, int, int]  # the draw of a key, its rows and its entries
 
@@ -64,13 +64,14 @@ class HeavyKeys:
 
         ``certain`` are those so far. The keys have at most half of the entries that the sample has.
         """
-        sampled, found, room = share * self.keys, set[int](), share * self.entries / 2
+        least = self.rows / max(min(2 * share, 1 / HEAVY) * self.keys, 1)
+        found, room = set[int](), share * self.entries / 2
         for draw in self._by_weight()[:MOST_CERTAIN]:
             rows, entries = self.counts[draw]
             room -= entries
             if room < 0:
                 break
-            if rows * sampled * (STAYS if draw in certain else HEAVY) >= self.rows:
+            if rows * (STAYS if draw in certain else 1) >= least:
                 found.add(draw)
         return found
 

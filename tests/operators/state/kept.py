@@ -7,9 +7,9 @@ from typing import Any
 from joinfold.inprocess.frames import frame_batch
 from joinfold.inprocess.selecting import answer_table
 from joinfold.operators.emitted import Emitted
+from joinfold.operators.merging.merge import finished
 from joinfold.operators.packing.routing import pack, pass_on
 from joinfold.operators.stages.bucket import Bucket
-from joinfold.operators.stages.merge import finished
 from joinfold.operators.state.bucket_state import BucketState
 from joinfold.physical.stored import BoundariesOf
 from joinfold.planner.planned_query import PlannedQuery

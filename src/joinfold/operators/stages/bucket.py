@@ -125,6 +125,11 @@ class Bucket(ABC):
         """About how many groups of this bucket the last answer lacks; None unless groups are shed as a whole."""
         return None
 
+    @property
+    def at_floor(self) -> bool:
+        """Whether the query cannot keep up, whatever it sheds."""
+        return self.shedder is not None and self.shedder.controller.pace.at_floor
+
     # --- taking in --------------------------------------------------------------------------------------------------
 
     def absorb(self, blobs: Iterable[bytes]) -> Accepted:

@@ -4,7 +4,7 @@ COUNT(…), REGR_COUNT(…)        count          no term is negative
 SUM(…)                         total
 MAX(…), MIN(…)                 lower bound, upper bound: those of a sample are on one side of the true ones
 any other number               ratio          AVG(x), SUM(x) / COUNT(*), 2 * COUNT(*), …
-a number of extremes or bits   unknown        MAX(x) - MIN(x): a sample does not bound it
+a number with extremes         unknown        MAX(x) - MIN(x): a sample does not bound it
 """
 
 from joinfold.algebra import AGGREGATES, AggregateFunction
@@ -39,7 +39,7 @@ def bound_rule(query: LogicalQuery, expression: Expression) -> BoundRule:
     entries = [AGGREGATES[query.aggregates[index].function] for index in read]
     if isinstance(expression, AggregateValue):
         return _rule_of_aggregate(entries[0])
-    return "ratio" if all(entry.is_estimable and entry.extremum is None for entry in entries) else "unknown"
+    return "ratio" if all(entry.has_moments_only for entry in entries) else "unknown"
 
 
 def _rule_of_aggregate(entry: AggregateFunction) -> BoundRule:
@@ -49,4 +49,4 @@ def _rule_of_aggregate(entry: AggregateFunction) -> BoundRule:
         return "total"
     if entry.extremum is not None and not entry.extremum.by:
         return "lower bound" if entry.extremum.largest else "upper bound"
-    return "ratio" if entry.is_estimable else "unknown"
+    return "ratio" if entry.has_moments_only else "unknown"

@@ -15,7 +15,7 @@ from joinfold.algebra import AGGREGATES
 from joinfold.arrow import arrow_type
 from joinfold.errors import EvaluationError
 from joinfold.numbers import ExactNumbers, RoundedNumbers
-from joinfold.operators.stages.group_sums import GroupSums, Sums
+from joinfold.operators.merging.group_sums import GroupSums, Sums
 from joinfold.physical.payload import AggregateSpec
 from joinfold.types import INTEGER_BITS, DataType
 
@@ -36,25 +36,26 @@ def finish(aggregate: AggregateSpec, sums: Sums) -> pa.Array:
         doubles, missing = finish_rounded(aggregate, sums)
         return pa.array(doubles, mask=missing)
     assert entry.finisher is not None
-    own = sums if entry.is_estimable else sums.sample
-    return _fitting(entry.finisher(*map(own.exact, aggregate.moments)), _few(aggregate, sums), aggregate.type)
+    own = sums if entry.has_moments_only else sums.sample
+    return _fitting(entry.finisher(*map(own.exact, aggregate.moments)), _few(aggregate, sums.sample), aggregate.type)
 
 
 def finish_rounded(aggregate: AggregateSpec, sums: Sums) -> tuple[Doubles, Flags]:
     """The values of an aggregate that is computed from moments, as doubles, and where they are NULL."""
     entry = AGGREGATES[aggregate.function]
-    assert entry.finisher is not None and entry.is_estimable
+    assert entry.finisher is not None and entry.has_moments_only
     with np.errstate(all="ignore"):
         value = entry.finisher(*(sums.rounded(moment, aggregate.is_exact) for moment in aggregate.moments))
     assert isinstance(value, RoundedNumbers)
-    doubles, is_special = _with_specials(value.doubles(), aggregate, sums.sample)
-    few = _few(aggregate, sums)
+    sample = sums.sample
+    doubles, is_special = _with_specials(value.doubles(), aggregate, sample)
+    few = _few(aggregate, sample)
     return doubles, few if value.missing is None else few | (value.missing & ~is_special)
 
 
-def _few(aggregate: AggregateSpec, sums: Sums) -> Flags:
+def _few(aggregate: AggregateSpec, sample: GroupSums) -> Flags:
     """Where there are fewer rows than the aggregate needs; rows that were shed are not there."""
-    rows = sums.sample.exact(aggregate.moments[0])
+    rows = sample.exact(aggregate.moments[0])
     return np.asarray(rows.numerator < AGGREGATES[aggregate.function].fewest, np.bool_)
 
 
@@ -144,7 +145,8 @@ def outward(values: Doubles, type_: DataType, is_upper: bool) -> pa.Array:
     missing = np.isnan(values)
     if type_.is_floating:
         return pa.array(values, arrow_type(type_), mask=missing)
-    units = np.where(missing, 0.0, values * _unit(type_))
+    beyond = 2.0 * _limit(type_)
+    units = np.where(missing, 0.0, np.clip(values * _unit(type_), -beyond, beyond))
     slack = NEAR * np.maximum(1.0, np.abs(units))
     units = np.ceil(units - slack) if is_upper else np.floor(units + slack)
     return _of_units(units, missing, type_)
@@ -158,7 +160,7 @@ def _of_units(units: Doubles, missing: Flags, type_: DataType) -> pa.Array:
         integers = np.where(beyond, 0.0, np.maximum(units, -limit)).astype(np.int64)
         return pa.array(np.where(beyond, limit - 1, integers), mask=missing).cast(arrow_type(type_))
     assert type_.scale is not None
-    pairs = zip(np.clip(units, -float(limit), float(limit)).tolist(), missing.tolist(), strict=True)
+    pairs = zip(units.tolist(), missing.tolist(), strict=True)
     fitting = [None if is_null else max(1 - limit, min(limit - 1, int(own))) for own, is_null in pairs]
     decimals = [None if own is None else decimal.Decimal(own).scaleb(-type_.scale, _WIDEST) for own in fitting]
     return pa.array(decimals, arrow_type(type_))

@@ -2,6 +2,7 @@
 
     GroupSums       what was summed, as it is
     ScaledSums      an estimate: what is certain, and what was sampled divided by the sampling rate
+    WeightedSums    an estimate that was summed as such: every combination counts for several
     LeftOutSums     the same without one part of the sample; for every part
 
 Exact numbers are put together from their limbs, as int64 where they fit and as Python integers where they do not. All
@@ -158,6 +159,31 @@ class ScaledSums:
         """The estimates in double-doubles."""
         certain, sampled = self.certain.rounded(moment, is_exact), self.sampled.rounded(moment, is_exact)
         return certain + sampled * WHOLE / RoundedNumbers.of_integers(self.rates)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedSums:
+    """Sums in which every combination of a group counts for ``weights``."""
+
+    total: GroupSums
+    weights: Integers
+
+    def __len__(self) -> int:
+        return len(self.total)
+
+    @property
+    def sample(self) -> GroupSums:
+        """What was counted, and the extremes; real sums are not needed."""
+        integers = self.total.integers // self.weights[:, np.newaxis]
+        return GroupSums(integers, self.total.high, self.total.low, self.total.extremes)
+
+    def exact(self, moment: MomentSum) -> ExactNumbers:
+        """The exact estimates."""
+        return self.total.exact(moment)
+
+    def rounded(self, moment: MomentSum, is_exact: bool = False) -> RoundedNumbers:
+        """The estimates in double-doubles."""
+        return self.total.rounded(moment, is_exact)
 
 
 @dataclass(frozen=True, slots=True)

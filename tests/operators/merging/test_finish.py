@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joinfold.errors import EvaluationError
-from joinfold.operators.stages.finish import finish
-from joinfold.operators.stages.group_sums import GroupSums
+from joinfold.operators.merging.finish import finish, nearest, outward
+from joinfold.operators.merging.group_sums import GroupSums
 from joinfold.physical.payload import AggregateSpec, ColumnRef, MomentSum
 from joinfold.types import DataType
 
@@ -110,3 +110,47 @@ def test_of_a_value_that_is_ordered_by_another_the_value_is_the_answer() -> None
     own = AggregateSpec("max_by", DataType("STRING"), extreme=0)
     sums = GroupSums(np.zeros((3, 1), np.int64), np.zeros((3, 0)), np.zeros((3, 0)), [pairs])
     assert finish(own, sums).to_pylist() == ["x", None, None]
+
+
+# --- doubles in the types of answers ------------------------------------------------------------------------------
+
+
+@given(st.lists(st.none() | st.floats(-(10.0**12), 10.0**12), max_size=5), st.integers(0, 4))
+def test_doubles_are_rounded_half_up_to_decimals(values: list[float | None], scale: int) -> None:
+    type_ = DataType("DECIMAL", 12, scale)
+    found = nearest(np.array([math.nan if value is None else value for value in values]), type_)
+    for value, own in zip(values, found.to_pylist(), strict=True):
+        if own is None:
+            assert value is None or abs(value) * 10**scale > 10**12 - 1
+        else:
+            assert abs(own - Decimal(value or 0.0)) * 10**scale <= Decimal("0.501")
+
+
+def test_doubles_in_other_types() -> None:
+    values = np.array([0.5, -0.5, 1.4999, math.nan, 9e18, 9.3e18, math.inf])
+    whole = nearest(values, DataType("BIGINT")).to_pylist()
+    assert whole == [1, -1, 1, None, 9 * 10**18, None, None]
+    assert nearest(values[:4], DataType("DOUBLE")).to_pylist() == [0.5, -0.5, 1.4999, None]
+    assert nearest(np.array([9.94, 9.95001]), DataType("DECIMAL", 2, 1)).to_pylist() == [Decimal("9.9"), None]
+
+
+@pytest.mark.parametrize(
+    ("type_", "values", "low", "high"),
+    [
+        (DataType("BIGINT"), [1.2, -1.2, 7.0, 7 + 1e-10], [1, -2, 7, 7], [2, -1, 7, 7]),
+        (DataType("BIGINT"), [1e19, -1e19], [2**63 - 1, -(2**63)], [2**63 - 1, -(2**63)]),
+        (DataType("TINYINT"), [200.5, -200.5, math.inf, 126.5], [127, -128, 127, 126], [127, -128, 127, 127]),
+        (
+            DataType("DECIMAL", 3, 1),
+            [1.25, -1.25, 1e9, -math.inf],
+            [Decimal("1.2"), Decimal("-1.3"), Decimal("99.9"), Decimal("-99.9")],
+            [Decimal("1.3"), Decimal("-1.2"), Decimal("99.9"), Decimal("-99.9")],
+        ),
+        (DataType("DOUBLE"), [1.25, 1e300], [1.25, 1e300], [1.25, 1e300]),
+        (DataType("FLOAT"), [1.25], [1.25], [1.25]),
+    ],
+)
+def test_bounds_are_rounded_away_from_the_value(type_: DataType, values: list[float], low: list, high: list) -> None:
+    array = np.array([*values, math.nan])
+    assert outward(array, type_, is_upper=False).to_pylist() == [*low, None]
+    assert outward(array, type_, is_upper=True).to_pylist() == [*high, None]

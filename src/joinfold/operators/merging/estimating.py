@@ -23,8 +23,8 @@ from joinfold.arrow import arrow_type
 from joinfold.columnar import Key, evaluate
 from joinfold.errors import EvaluationError
 from joinfold.logical.expressions import Column, Expression, walk
-from joinfold.operators.stages.finish import finish_rounded, nearest, outward
-from joinfold.operators.stages.group_sums import GroupSums, LeftOutSums, ScaledSums, Sums
+from joinfold.operators.merging.finish import finish_rounded, nearest, outward
+from joinfold.operators.merging.group_sums import GroupSums, LeftOutSums, ScaledSums, Sums, WeightedSums
 from joinfold.physical.column_names import ANSWER, aggregate_column, bound_columns, group_column, kept_column
 from joinfold.physical.payload import AggregateSpec
 from joinfold.physical.shedding import WHOLE, EstimatedOutput, Estimates
@@ -85,8 +85,10 @@ class SampledTotals:
         """The sums from which aggregates are finished. If nothing is scaled, they are those of any totals."""
         groups, totals, estimates = len(self.rates), self.last.totals, self.estimates
         sample = GroupSums.of(totals, self.emitted, self.group_of_row, groups)
-        if estimates.complete or not estimates.scales or (self.rates == WHOLE).all():
+        if estimates.complete or (self.rates == WHOLE).all():
             return sample
+        if not estimates.scales:
+            return WeightedSums(sample, np.round(WHOLE / self.rates).astype(np.int64) ** len(estimates.replicates))
         half = 2 * self.group_of_row + (self._cell_of_row < prod(estimates.cells) - 1)
         halves = GroupSums.without_extremes(totals, self.emitted, half, 2 * groups)
         return ScaledSums(sample, halves.every(0, 2), halves.every(1, 2), self.rates)
@@ -177,7 +179,7 @@ class ShedGroups:
         counts = self._cells(aggregate, 0)
         number = effective_number(counts)
         if output.rule == "count":
-            seen = self._counted(aggregate)
+            seen = self.sample.exact(aggregate.moments[0]).doubles()[self.chosen]
             enough = ENOUGH_TO_COUNT if estimates.scales else ENOUGH_ROWS
             return count_bounds(counts, rates, seen, number, estimates.confidence, enough)
         found = total_bounds(self._cells(aggregate, 1), rates, number, estimates.confidence, self._enough)
@@ -212,13 +214,6 @@ class ShedGroups:
         """What each cell adds to a moment, float64[groups, cells of each axis]."""
         found = self.left_out.table(aggregate.moments[moment], aggregate.is_exact).doubles()
         return found.reshape(len(self.chosen), *self.totals.estimates.cells)
-
-    def _counted(self, aggregate: AggregateSpec) -> Doubles:
-        """How many combinations the sample itself has."""
-        counted = self.sample.exact(aggregate.moments[0]).doubles()[self.chosen]
-        return (
-            counted if self.totals.estimates.scales else np.asarray(np.round(counted * self.totals.kept[self.chosen]))
-        )
 
     def _aggregates_in(self, expression: Expression) -> dict[str, AggregateSpec]:
         """The aggregates that an expression reads, by the names of their columns."""

@@ -1,0 +1,1 @@
+"""What SHED does: how often intervals hold the exact value, how much is held, and whether a query keeps up."""

@@ -1,0 +1,67 @@
+"""Which combinations a sample has: those of the keys, or of the rows, whose draws are small enough, or certain.
+
+A draw is a hash, so its definition is the engine's own function, of values that are computed here by the definition.
+Which key is sampled, and by which columns a row is drawn, is read from the plan.
+"""
+
+from collections.abc import Callable, Collection
+from datetime import UTC, tzinfo
+
+import pyarrow as pa
+
+from joinfold.operators.packing.draws import draws, row_draws, seed_of
+from joinfold.physical.column_names import TIME
+from joinfold.physical.plan import PhysicalPlan
+from joinfold.physical.shedding import REPLICATES, WHOLE, KeySampling, Sampling
+from joinfold.reference.contents import Timed
+from joinfold.reference.evaluate import Context, evaluate
+from joinfold.reference.rows import to_arrow
+from joinfold.reference.shedding import Combination, Drawn, Sample, key_sample
+from joinfold.shedding.rates import threshold
+from joinfold.types import Field, Schema
+
+
+def sample_of(plan: PhysicalPlan, rate: int, certain: Collection[int], zone: tzinfo = UTC) -> Sample:
+    """The sample at a rate out of WHOLE; ``certain`` are the draws of keys that are kept for certain."""
+    shedding = plan.pipeline.shedding
+    assert isinstance(shedding, Sampling)
+    draw = _drawer(plan, shedding, zone)
+    aliases = [plan.timing.names[stream] for stream in shedding.streams]
+    if isinstance(shedding, KeySampling):
+        first = aliases[0]
+        return key_sample(
+            rate, certain.__contains__, lambda chosen: draw(first, chosen[first]), shedding.groups_are_whole
+        )
+
+    def drawn(combination: Combination) -> Drawn | None:
+        found = [draw(alias, combination[alias]) for alias in aliases]
+        if rate == WHOLE:
+            return Drawn(1, (-1,) * len(found))
+        if any(own >= threshold(rate) for own in found):
+            return None
+        return Drawn(round(WHOLE / rate) ** len(found), tuple(own % REPLICATES["row"] for own in found))
+
+    return Sample(rate, drawn, by_key=False, axes=len(aliases))
+
+
+def _drawer(plan: PhysicalPlan, shedding: Sampling, zone: tzinfo) -> Callable[[str, Timed], int]:
+    """The draw of a row of an input. Each is computed once."""
+    known: dict[tuple[str, int], int] = {}
+
+    def draw(alias: str, item: Timed) -> int:
+        if (alias, id(item)) not in known:
+            stream = plan.timing.names.index(alias)
+            context = Context({alias: item.row}, zone=zone).wide()
+            columns = []
+            for name in plan.pipeline.input_of(stream).drawn_by:
+                if name == TIME:
+                    columns.append(pa.array([item.ts], pa.int64()))
+                    continue
+                expression = plan.frames[stream].expressions[name]
+                value = {name: evaluate(expression, context)}
+                columns.append(to_arrow([value], Schema((Field(name, expression.type),))).column(0).combine_chunks())
+            hashed = draws if isinstance(shedding, KeySampling) else row_draws
+            known[alias, id(item)] = int(hashed(columns, seed_of(shedding, stream))[0])
+        return known[alias, id(item)]
+
+    return draw

@@ -1,0 +1,77 @@
+"""SHED on Spark: the same samples and estimates as in process, also of a process that is killed; and its progress."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+
+import joinfold as jf
+from joinfold.inprocess import InProcess
+from joinfold.planner.planning import plan_query
+from joinfold.reference.rows import from_arrow
+from tests.runtime import resumable
+from tests.strategies import assert_same_answers
+
+pytestmark = pytest.mark.spark
+
+ROWS_PER_FILE, KEYS = 60, 40
+SHEDS = {"key": "SHED TO HOLD 150 ROWS SAMPLE BY KEY", "row": "SHED TO HOLD 200 ROWS SAMPLE BY ROW SEED 3"}
+
+
+def in_process(directory: Path, shed: str) -> list[tuple[Any, ...]]:
+    """The answers, file by file, as Spark takes them. Files that are taken together would shed other rows."""
+    machine, found = InProcess(plan_query(resumable.logical(shed)), 2), []
+    for number in range(resumable.FILES):
+        tables = {name: parquet.read_table(directory / name / f"{number:03}.parquet") for name in ("a", "b")}
+        machine.feed(tables)
+        found.append(machine.answer())
+    assert min(machine.shed.values()) > 50
+    return [tuple(row.values()) for row in from_arrow(pa.concat_tables(found))]
+
+
+def answers_in(spark: Any, directory: Path) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in from_arrow(spark.read.parquet(f"{directory}/out").toArrow())]
+
+
+@pytest.mark.parametrize("sampler", SHEDS)
+def test_a_killed_process_sheds_as_one_that_was_not(spark: Any, tmp_path: Path, sampler: str) -> None:
+    resumable.write_files(tmp_path, ROWS_PER_FILE, KEYS)
+    command = [sys.executable, "-m", "tests.runtime.resumable", str(tmp_path), SHEDS[sampler]]
+    process = subprocess.Popen(command, start_new_session=True)
+    until = time.time() + 90
+    while len(list(tmp_path.glob("checkpoint/commits/[0-9]*"))) < 3 and time.time() < until:
+        time.sleep(0.05)
+    assert process.poll() is None, "it ended before it could be killed"
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    subprocess.run(command, check=True, timeout=120)
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    assert_same_answers(in_process(tmp_path, SHEDS[sampler]), answers_in(spark, tmp_path))
+
+
+def test_progress_says_what_was_shed(spark: Any, tmp_path: Path) -> None:
+    resumable.write_files(tmp_path, ROWS_PER_FILE, KEYS)
+    query = resumable.query_over(jf.Session(spark), tmp_path, "SHED TO HOLD 150 ROWS SAMPLE BY KEY")
+    running = query.start("parquet", checkpoint=f"{tmp_path}/checkpoint", trigger="available", path=f"{tmp_path}/out")
+    assert running.wait(120)
+    history = running.history()
+    assert history[0].kept == 1.0 and history[0].streams[0].shed_rows == 0
+    last = history[-1]
+    assert last.kept is not None and 0 < last.kept < 1 and last.missing_groups is None
+    assert last.live_entries <= 150 and all(stream.shed_rows > 50 and stream.late_rows == 0 for stream in last.streams)
+
+
+def test_a_budget_in_wall_clock_time_needs_streams(spark: Any, tmp_path: Path) -> None:
+    session = jf.Session(spark)
+    for name in ("a", "b"):
+        session.stream(name, spark.createDataFrame([], resumable.SCHEMA), time="ts")
+    query = session.sql(f"{resumable.TEXT} SHED TO PROCESS 10 ROWS PER SECOND")
+    with pytest.raises(jf.UsageError, match="sheds by wall-clock time, but its inputs are bounded"):
+        query.collect()
