@@ -70,6 +70,7 @@ SLOW = (
     "operators/test_chain.py",
     "operators/test_compaction.py",
     "operators/test_edges.py",
+    "operators/test_kang_figures.py",
     "operators/test_numbers.py",
     "operators/test_plans.py",
     "operators/test_views.py",

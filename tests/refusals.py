@@ -281,6 +281,18 @@ REFUSALS = (
             asked.query is not None and isinstance(asked.query.emit, OnArrival) and asked.has_window(PartitionedRows)
         ),
     ),
+    Refusal(
+        "no engine runs SHED for a plain join of PARTITION BY windows yet$",
+        SEMANTICS,
+        "No engine runs SHED yet for a plain join with a `[PARTITION BY … ROWS n]` window",
+        lambda asked: asked.shed is not None and not asked.is_estimate and asked.has_window(PartitionedRows),
+    ),
+    Refusal(
+        "no engine runs SHED for a plain join with SYNC ON WINDOW ID yet$",
+        SEMANTICS,
+        "or with SYNC ON WINDOW ID",
+        lambda asked: asked.shed is not None and not asked.is_estimate and "SYNC ON WINDOW ID" in asked.text,
+    ),
     # --- by the planner: plans that are impossible
     Refusal(
         "IC cannot maintain a MIN or MAX$",

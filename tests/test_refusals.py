@@ -83,6 +83,14 @@ NEIGHBOURS = [
         asked(COUNT, "[PARTITION BY k ROWS 1]", "[ROWS 2]", f"{KEYS} EMIT ON ARRIVAL"),
         asked(COUNT, "[PARTITION BY k ROWS 1]", "[ROWS 2]", f"{KEYS} EMIT ON TRIGGER"),
     ),
+    (
+        asked(COLUMNS, "[PARTITION BY k ROWS 1]", SLIDE, f"{KEYS} {HOLD}"),
+        asked(COLUMNS, "[ROWS 1]", SLIDE, f"{KEYS} {HOLD}"),
+    ),
+    (
+        asked(COLUMNS, SLIDE, SLIDE, f"{KEYS} SYNC ON WINDOW ID {HOLD}"),
+        asked(COUNT, SLIDE, SLIDE, f"{KEYS} SYNC ON WINDOW ID {HOLD}"),
+    ),
     (asked(MAX, SLIDE, SLIDE, forced=Plan("ic")), asked(MAX, SLIDE, SLIDE, forced=Plan("tc"))),
     (asked(COUNT, SLIDE, "[ROWS 2]", forced=Plan("tc")), asked(COUNT, SLIDE, "[ROWS 2]", forced=Plan("ic"))),
     (asked(MAX, SLIDE, "[ROWS 2]", forced=EARLY), asked(COUNT, SLIDE, "[ROWS 2]", forced=EARLY)),

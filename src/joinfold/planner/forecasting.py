@@ -25,10 +25,9 @@ from joinfold.physical.shedding import KeySampling, RowSampling, Sampling
 from joinfold.physical.source import StreamRows
 from joinfold.physical.stage import inputs_of
 from joinfold.planner.cost.estimates import Estimate
-from joinfold.planner.cost.windows import Flow, flows_of
+from joinfold.planner.cost.windows import Flow, entry_bytes_alike, flows_of
 from joinfold.planner.stream_statistics import Statistics
 
-ENTRY_COLUMN_BYTES = 8.0
 LEAST_RATE = 1 / 1024
 USED = 0.85  # of the CPU, at which a query keeps up
 
@@ -122,8 +121,7 @@ def _entries(pipeline: Pipeline, statistics: Statistics, rate: float) -> tuple[f
     for spec, flow in _inputs(pipeline, statistics):
         held = flow.rows if isinstance(pipeline.shedding, RowSampling) else flow.apart
         held *= rate if spec.drawn_by else 1.0
-        columns = 1 + len(spec.stored_identity) + len(spec.integers) + 2 * len(spec.reals) + len(spec.extremes)
-        entries, size = entries + held, size + held * columns * ENTRY_COLUMN_BYTES
+        entries, size = entries + held, size + held * entry_bytes_alike(spec)
     return entries, size
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from random import Random
 
+import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,6 +92,23 @@ def test_what_is_forgotten_is_of_no_more_use(window: Rows | RangeByRows, rows: l
     assert found.boundaries.times.tolist() == [ts for ts in whole.boundaries.times.tolist() if ts >= done_before]
     assert [found.content(at) for at in range(now, 9)] == [whole.content(at) for at in range(now, 9)]
     assert found.leave(rows_batch(rows).column(CELL).to_numpy(), now).tolist() == [NEVER] * len(rows)
+
+
+@given(window=by_rows | by_time, rows=streams)
+def test_cells_enter_at_the_first_move_that_holds_them(window: Rows | RangeByRows, rows: list[Row]) -> None:
+    found = calendar(window)
+    found.learn(boundaries_batch(boundaries_of(rows, window)))
+    entered: dict[int, int] = {}
+    for instant in INSTANTS:
+        first, end = found.content(instant)
+        for cell in range(max(first, 0), end):
+            entered.setdefault(cell, instant)
+    cells = np.array(sorted(entered), np.int64)
+    assert found.entry(cells).tolist() == [entered[cell] for cell in cells.tolist()]
+    now = max(INSTANTS)
+    found.forget(found.content(now)[0])
+    inside = cells[cells >= found.content(now)[0]]
+    assert found.entry(inside).tolist() == [entered[cell] for cell in inside.tolist()]
 
 
 def test_before_the_first_boundary_nothing_is_inside_or_done() -> None:

@@ -98,16 +98,18 @@ class Rationer:
         if gone:
             self.begins[stream] = max(gone)
         self.load.forget(dict.fromkeys(self.load.parts, BEGINNING) | {stream: first})
-        window, begin = self.load.of(stream), self.begins[stream]
-        if begin is None or not self.load.parts.get(stream):
+        window, begin, parts = self.load.of(stream), self.begins[stream], self.load.parts.get(stream, [])
+        if len(parts) < 2:
             return window
-        oldest = self.load.parts[stream][0]
-        past = min(max(first - begin - 1, 0) / (oldest.last_cell - begin), 1.0)
+        oldest = parts[0]
+        if begin is None:  # the first part of all is taken to be as long as the second
+            begin = 2 * oldest.last_cell - parts[1].last_cell
+        past = min(max(first - begin - 1, 0) / max(oldest.last_cell - begin, 1), 1.0)
         return LoadPart(
             window.last_cell,
-            window.rows - int(past * oldest.rows),
-            window.entries - int(past * oldest.entries),
-            window.size_bytes - int(past * oldest.size_bytes),
+            window.rows - round(past * oldest.rows),
+            window.entries - round(past * oldest.entries),
+            window.size_bytes - round(past * oldest.size_bytes),
         )
 
     def _decide(self, rows: list[int], windows: list[LoadPart], clock_us: int | None) -> None:

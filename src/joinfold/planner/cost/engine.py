@@ -175,7 +175,7 @@ class FoldAmounts:
     def _structures(self) -> None:
         for ordinal, flow in enumerate(self.flows):
             is_leaving_joined = self.choice.method == "ic" and not is_plain(self.stage)
-            probing = flow.entries_per_second * (2 if is_leaving_joined and flow.leaves else 1)
+            probing = flow.entries_per_second * flow.probing * (2 if is_leaving_joined and flow.leaves else 1)
             self._update(ordinal, flow)
             calls = flow.calls_per_second * (2 if flow.leaves else 1)
             steps = steps_from(self.body, self.choice.order, ordinal)
@@ -197,7 +197,8 @@ class FoldAmounts:
 
     def _update(self, ordinal: int, flow: Flow) -> None:
         """Updates the members and the structure of a window as entries enter and leave."""
-        moved, spec, structure = _moved(flow), self.body.inputs[ordinal], self.choice.indexes[ordinal].structure
+        spec, structure = self.body.inputs[ordinal], self.choice.indexes[ordinal].structure
+        moved = _moved(flow) * flow.held
         self.amounts["member in or out"] += moved
         self.amounts["column of a member in or out"] += moved * _columns(spec)
         if self._merges(ordinal):

@@ -9,12 +9,13 @@ whose windows are full. Landmark windows are counted after an hour (`HORIZON_SEC
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, expm1, inf
 from typing import assert_never
 
 from joinfold.physical.payload import InputSpec
 from joinfold.physical.plan import Pipeline
+from joinfold.physical.shedding import PairRationing
 from joinfold.physical.source import ConstantRow, StreamRows, ViewOf
 from joinfold.physical.stage import FoldAtArrivals, LastRowsPerKey, StatefulStage, inputs_of, is_plain, makes_view
 from joinfold.physical.timing import (
@@ -26,11 +27,13 @@ from joinfold.physical.timing import (
     CountingWindow,
     Timing,
 )
+from joinfold.planner.cost.rationing import ExpectedStream, expected_shares
 from joinfold.planner.stream_statistics import Statistics, StreamStatistics
 from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
 
 SECOND_US = 1_000_000
 HORIZON_SECONDS = 3_600.0
+ENTRY_COLUMN_BYTES = 8.0
 STEPS_PER_SECOND = 1.0  # assumed micro-batches per second, for queries that answer once per micro-batch
 
 
@@ -41,7 +44,8 @@ class Flow:
     All cells that enter at one instant enter in one call. The window holds ``rows`` rows; they make ``apart`` entries
     by cell, or ``merged`` entries over all cells, with so many different ``keys`` and ``groups``. An entry stays in the
     window for ``stay`` seconds. ``new`` is the share of entries that find no entry of their key and group in the
-    window. ``leaves`` is False for a landmark window.
+    window. ``leaves`` is False for a landmark window. In a plain join that sheds, ``probing`` is the share of entries
+    that probe, and ``held`` the share of them that the window holds.
     """
 
     entries_per_second: float
@@ -56,6 +60,8 @@ class Flow:
     skew: float = 1.0
     leaves: bool = True
     new: float = 0.0
+    probing: float = 1.0
+    held: float = 1.0
 
 
 CONSTANT = Flow(0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0)
@@ -102,6 +108,8 @@ def flows_of(pipeline: Pipeline, statistics: Statistics) -> list[list[Flow]]:
     instants = instants_per_second(pipeline.timing, statistics)
     for number, stage in enumerate(pipeline.stages):
         own = stage_flows(stage, pipeline.timing, statistics, views)
+        if isinstance(pipeline.shedding, PairRationing) and is_plain(stage):
+            own = _rationed(stage, own, pipeline.shedding)
         found.append(own)
         if makes_view(stage):
             views[number] = _view(stage, own, instants)
@@ -125,6 +133,32 @@ def stage_flows(
             case _:
                 assert_never(spec.source)
     return found
+
+
+def entry_bytes_alike(spec: InputSpec) -> float:
+    """About how many bytes an entry has, if all columns are alike."""
+    columns = 1 + len(spec.stored_identity) + len(spec.integers) + 2 * len(spec.reals) + len(spec.extremes)
+    return columns * ENTRY_COLUMN_BYTES
+
+
+def _rationed(stage: StatefulStage, flows: Sequence[Flow], shedding: PairRationing) -> list[Flow]:
+    """The flows of a plain join within its budgets. Its inputs are the streams."""
+    pairs = list(zip(inputs_of(stage), flows, strict=True))
+    streams = [
+        ExpectedStream(spec.name, flow.entries_per_second, flow.apart, entry_bytes_alike(spec)) for spec, flow in pairs
+    ]
+    return [
+        replace(
+            flow,
+            rows=flow.rows * share.rows,
+            apart=flow.apart * share.rows,
+            merged=flow.merged * share.rows,
+            keys=max(1.0, min(flow.keys, flow.rows * share.rows)),
+            probing=share.probes,
+            held=share.rows,
+        )
+        for flow, share in zip(flows, expected_shares(shedding, streams), strict=True)
+    ]
 
 
 def _stream_flow(
