@@ -8,10 +8,10 @@ from tests.conftest import SLOW
 
 ROOT = Path(__file__).parent.parent
 ENGINE, BENCH = ROOT / "src" / "joinfold", ROOT / "bench" / "joinfold_bench"
-TESTED = "calibration explain inprocess kernels operators physical planner runtime statistics".split()
+TESTED = "calibration explain inprocess kernels operators physical planner runtime shedding statistics".split()
 TYPES_ONLY = {
     "operators/calendars/calendar.py": "operators/calendars/test_open_calendars.py",
-    "operators/emitted.py": "operators/stages/test_merge.py",
+    "operators/emitted.py": "operators/merging/test_merge.py",
     "physical/measured.py": "planner/test_stream_statistics.py",
     "physical/source.py": "physical/test_stage.py",
     "planner/context.py": "planner/known.py",

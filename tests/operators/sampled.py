@@ -16,8 +16,8 @@ from joinfold.inprocess.frames import frame_batch
 from joinfold.inprocess.selecting import answer_table
 from joinfold.logical.shedding import Estimating, HoldRows, Shed
 from joinfold.operators.emitted import Emitted
+from joinfold.operators.merging.merge import finished
 from joinfold.operators.packing.rows_to_entries import aggregate
-from joinfold.operators.stages.merge import finished
 from joinfold.physical.column_names import INSTANT, extreme_column, integer_column, real_columns, replicate_column
 from joinfold.physical.payload import InputSpec
 from joinfold.physical.shedding import WHOLE, KeySampling, RowSampling

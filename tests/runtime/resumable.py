@@ -1,4 +1,4 @@
-"""A process that runs a streaming query over the files of a directory, to be killed: ``python -m … DIRECTORY [SHED …]``.
+"""A process that runs a streaming query over files, to be killed: ``python -m … DIRECTORY [SHED …]``.
 
 One file of each stream makes a micro-batch.
 """

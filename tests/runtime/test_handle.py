@@ -39,6 +39,9 @@ class Reports:
             "state_bytes": 100,
             "plan": None,
             "change": None,
+            "kept": None,
+            "missing_groups": None,
+            "at_floor": None,
             **metrics,
         }
         observed = {METRICS + "run": Row(**facts)} if metrics else {}
@@ -48,7 +51,7 @@ class Reports:
 
 def side(place: int, rows: int, seen: int | None, late: int = 0, figure: int | None = None) -> dict[str, int | None]:
     known = {f"{name}_{place}": figure for name in FIGURES}
-    return {f"read_{place}": rows, f"seen_{place}": seen, f"late_{place}": late, **known}
+    return {f"read_{place}": rows, f"seen_{place}": seen, f"late_{place}": late, f"shed_{place}": 0, **known}
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 
 from joinfold.inprocess.frames import frame_batch
 from joinfold.operators.codec import decode
+from joinfold.operators.merging.merge import merge
 from joinfold.operators.packing.routing import Addressed, pack
-from joinfold.operators.stages.merge import merge
 from joinfold.operators.state.bucket_state import POSITION
 from joinfold.physical.stage import Merge
 from joinfold.reference.rows import from_arrow

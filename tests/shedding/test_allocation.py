@@ -1,6 +1,7 @@
 """The figures of the paper, and the laws of a division: budgets, floors, needs, and that no other gives more."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -237,6 +238,32 @@ def test_the_rules_of_thumb(demands: list[Demand], total: int) -> None:
     if a.probes != b.probes:
         first = 0 if a.probes < b.probes else 1
         assert h[first] == pytest.approx(min((a, b)[first].rows, total))
+
+
+@given(some(2, 4), st.lists(st.sampled_from([0.5, 1.0, 3.0, 7.0]), min_size=4, max_size=4), budgets, budgets)
+def test_rows_of_other_sizes(
+    demands: list[Demand], sizes: list[float], probes: float | None, room: float | None
+) -> None:
+    """Sizes that are all alike change nothing but the unit, and of unlike ones no transfer of room gives more."""
+    demands = [replace(d, least_rows=0.0) for d in demands]
+    alike = [replace(d, row_size=4.0) for d in demands]
+    one, other = (
+        combined(*granted(some_demands, allocate(some_demands, probes, total, "most pairs")))
+        for some_demands, total in ((demands, room), (alike, None if room is None else 4 * room))
+    )
+    assert one == pytest.approx(other)
+    unlike = [replace(d, row_size=size) for d, size in zip(demands, sizes, strict=False)]
+    for favour in ("most pairs", "equal", "windows"):
+        q, h = granted(unlike, allocate(unlike, probes, room, favour))
+        used = sum(rows * d.row_size for rows, d in zip(h, unlike, strict=True))
+        needed = sum(d.rows * d.row_size for d in unlike)
+        assert used == pytest.approx(needed if room is None else min(room, needed))
+    q, h = granted(unlike, allocate(unlike, probes, room, "most pairs"))
+    for i, j in permutations(range(len(unlike)), 2):
+        moved = 0.01 * min(h[i] * unlike[i].row_size, (unlike[j].rows - h[j]) * unlike[j].row_size)
+        changed = list(h)
+        changed[i], changed[j] = h[i] - moved / unlike[i].row_size, h[j] + moved / unlike[j].row_size
+        assert combined(q, changed) <= combined(q, h) * (1 + 1e-6) + 1e-6
 
 
 def test_a_division_stays_until_another_gives_clearly_more() -> None:

@@ -20,9 +20,9 @@ from joinfold.inprocess.frames import frame_batch
 from joinfold.inprocess.relations import AliasedRows, attached_sides
 from joinfold.inprocess.rows import Arrival, Rows
 from joinfold.inprocess.selecting import answer_table
+from joinfold.operators.merging.merge import finished
 from joinfold.operators.packing.routing import Addressed, pack, pass_on
 from joinfold.operators.stages.bucket import Accepted, Bucket
-from joinfold.operators.stages.merge import finished
 from joinfold.operators.stages.open_bucket import open_bucket
 from joinfold.planner.adapting import Change
 from joinfold.planner.planned_query import PlannedQuery
@@ -84,6 +84,14 @@ class InProcess:
         """The rows of each input that were not held, by SHED."""
         return {
             frame.input.alias: sum(bucket.position.streams[stream].shed for bucket in self.buckets)
+            for stream, frame in enumerate(self.plan.frames)
+        }
+
+    @property
+    def unprobed(self) -> dict[str, int]:
+        """The rows of each input that SHED did not let probe."""
+        return {
+            frame.input.alias: sum(bucket.position.streams[stream].unprobed for bucket in self.buckets)
             for stream, frame in enumerate(self.plan.frames)
         }
 

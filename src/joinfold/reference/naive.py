@@ -38,6 +38,7 @@ from joinfold.reference.contents import (
     window_number,
 )
 from joinfold.reference.evaluate import Context, evaluate, is_true
+from joinfold.reference.rationing import Rations
 from joinfold.reference.rows import Row
 from joinfold.reference.shedding import EVERYTHING, Sample, estimated_answer
 from joinfold.reference.values import canonical, order_key
@@ -65,13 +66,18 @@ def answers(query: LogicalQuery, data: Data, zone: tzinfo = UTC, samples: Sample
 
 
 def answers_until(
-    query: LogicalQuery, contents: Contents, zone: tzinfo, until: int, samples: Samples | None = None
+    query: LogicalQuery,
+    contents: Contents,
+    zone: tzinfo,
+    until: int,
+    samples: Samples | None = None,
+    rations: Rations | None = None,
 ) -> Answer:
-    """The answers that are final when the watermark is ``until``."""
+    """The answers that are final when the watermark is ``until``. A plain join sheds by the ``rations``."""
     if isinstance(query.sync, OnWindowId):
         return _by_window_id(query, contents, zone, until, samples)
     if query.is_plain_join:
-        return _plain_join(query, contents, zone, until)
+        return _plain_join(query, contents, zone, until, rations)
     if isinstance(query.emit, OnArrival):
         return _by_arrival(query, contents, zone, until)
     return answers_at(query, contents, zone, [at for at in instants(query, contents) if at <= until], samples)
@@ -268,7 +274,7 @@ def _by_arrival(query: LogicalQuery, contents: Contents, zone: tzinfo, until: in
 # --- Plain joins ----------------------------------------------------------------------------------------------
 
 
-def _plain_join(query: LogicalQuery, contents: Contents, zone: tzinfo, until: int) -> Answer:
+def _plain_join(query: LogicalQuery, contents: Contents, zone: tzinfo, until: int, rations: Rations | None) -> Answer:
     """Every combination that is in the windows at some instant, once, at the latest entry of its rows."""
     stays = {
         input_.alias: {id(item): stay(input_.window, contents[input_.alias], item) for item in contents[input_.alias]}
@@ -278,6 +284,9 @@ def _plain_join(query: LogicalQuery, contents: Contents, zone: tzinfo, until: in
     for chosen in combinations(query, contents, zone):
         entries, leaves = zip(*(stays[alias][id(item)] for alias, item in chosen.items()), strict=True)
         if max(entries) < min(leaves) and max(entries) <= until:
+            own = {input_.alias: stays[input_.alias][id(chosen[input_.alias])] for input_ in query.streams}
+            if rations is not None and not rations.let(chosen, own):
+                continue
             context = Context({alias: item.row for alias, item in chosen.items()}, zone=zone)
             result.append((max(entries), *(evaluate(column.expression, context) for column in query.outputs)))
     return sorted(result, key=lambda row: order_key(row[0]))

@@ -16,6 +16,7 @@ from joinfold.logical.query import Every, Input, LogicalQuery, OnArrival, OnFull
 from joinfold.reference.contents import Timed, arrange, event_time, stay
 from joinfold.reference.evaluate import Context, is_true
 from joinfold.reference.naive import Answer, Data, Samples, answers_at, answers_until
+from joinfold.reference.rationing import Rations
 from joinfold.reference.rows import Row
 from joinfold.window import Continuous, Grid, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window, common
 
@@ -37,12 +38,13 @@ def stream(
     zone: tzinfo = UTC,
     arrivals: Sequence[int] | None = None,
     samples: Samples | None = None,
+    rations: Rations | None = None,
 ) -> StreamingRun:
     """Runs micro-batches one after another; the rows of a relation must be in the first.
 
     ``watermarks[i]`` is the watermark when batch i starts, and the last one is that after the last batch; without them,
     they are computed. ``arrivals`` are the times of the batches, for streams without a time column. ``samples`` are as
-    in `naive.answers`.
+    in `naive.answers`. A plain join sheds by the ``rations``.
     """
     clock = arrivals if arrivals is not None else range(1, len(batches) + 1)
     history = watermark_history(query, batches, clock) if watermarks is None else list(watermarks)
@@ -66,7 +68,7 @@ def stream(
     counted = any(isinstance(input_.window, Rows | PartitionedRows | RangeByRows) for input_ in query.streams)
     if query.is_plain_join and not isinstance(query.sync, OnWindowId) and not counted:
         last = FOREVER
-    return StreamingRun([] if last is None else answers_until(query, contents, zone, last, samples), late)
+    return StreamingRun([] if last is None else answers_until(query, contents, zone, last, samples, rations), late)
 
 
 def watermark_history(query: LogicalQuery, batches: Sequence[Data], arrivals: Sequence[int]) -> list[int | None]:

@@ -36,7 +36,7 @@ _ADDED = (
 METRIC_COLUMNS = (
     "watermark long, instants long, entries long, cells long, state_bytes long, late array<long>, seen array<long>, "
     "shed array<long>, read array<long>, figures array<double>, plan string, change string, kept double, "
-    "missing_groups long"
+    "missing_groups long, at_floor boolean"
 )
 FIGURES = ("rate", "passes", "keys", "groups", "skew", "disorder")  # what FOLD measures of each stream
 
@@ -72,7 +72,8 @@ class Progress:
     the start of the query if there was none. ``plan`` is the plan of the first bucket, in a few words. ``plan_change``
     says how a bucket changed its plan in this micro-batch, and why. Under SHED, ``kept`` is the probability with which
     a combination of the last answer was kept, and ``missing_groups`` estimates how many groups the last answer lacks,
-    if groups are kept or shed as a whole.
+    if groups are kept or shed as a whole. ``at_floor``: the query cannot keep up, whatever it sheds, since reading the
+    streams takes too long.
     """
 
     batch: int
@@ -88,6 +89,7 @@ class Progress:
     plan_change: str | None = None
     kept: float | None = None
     missing_groups: int | None = None
+    at_floor: bool = False
 
 
 def observed(outgoing: DataFrame, streams: int, run: str) -> DataFrame:
@@ -102,6 +104,7 @@ def observed(outgoing: DataFrame, streams: int, run: str) -> DataFrame:
         f.max("change").alias("change"),
         f.min("kept").alias("kept"),
         f.sum("missing_groups").alias("missing_groups"),
+        f.max("at_floor").alias("at_floor"),
     ]
     for stream in range(streams):
         watched.append(f.sum(f.col("late")[stream]).alias(f"late_{stream}"))
@@ -238,6 +241,7 @@ def _progress(
         metrics["change"],
         metrics["kept"],
         metrics["missing_groups"],
+        bool(metrics["at_floor"]),
     )
 
 

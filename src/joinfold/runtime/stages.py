@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from joinfold.arrow import arrow_schema
 from joinfold.operators.codec import decode, encode
 from joinfold.operators.emitted import Emitted
+from joinfold.operators.merging.merge import finished
 from joinfold.operators.packing.routing import Addressed, pass_on
 from joinfold.operators.stages.bucket import Bucket
-from joinfold.operators.stages.merge import finished
 from joinfold.operators.stages.open_bucket import open_bucket
 from joinfold.operators.values import stable_hash
 from joinfold.physical.choice import FoldChoice

@@ -91,14 +91,15 @@ def _rows(
         "cells": bucket.cells_held,
         "state_bytes": state_bytes,
         "late": [stream.late for stream in streams],
-        "shed": [stream.shed for stream in streams],
         "seen": [stream.largest for stream in streams],
+        "shed": [stream.shed for stream in streams],
         "read": bucket.rows_read if bucket.is_first else [0] * len(streams),  # all buckets know them; one reports
         "figures": _figures(bucket) if bucket.is_first else None,
         "plan": title if bucket.is_first else None,
         "change": None if change is None else str(change),
         "kept": bucket.kept,
         "missing_groups": bucket.missing_groups,
+        "at_floor": bucket.at_floor,
     }
     rows = [{"stage": number, "bucket": shuffle_key, "blob": blob} for number, shuffle_key, blob in outgoing]
     rows.append({"stage": -1, "bucket": 0, **metrics})

@@ -40,15 +40,19 @@ Amounts = list[float]
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a stream can use, and the least of it that it must get: probes per second, and rows in its window."""
+    """What a stream can use, and the least of it that it must get: probes per second, and rows in its window.
+
+    ``row_size`` is how much room a row takes.
+    """
 
     probes: float
     rows: float
     least_probes: float = 0.0
     least_rows: float = 0.0
+    row_size: float = 1.0
 
     def __post_init__(self) -> None:
-        assert min(self.probes, self.rows, self.least_probes, self.least_rows) >= 0
+        assert min(self.probes, self.rows, self.least_probes, self.least_rows) >= 0 and self.row_size > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,38 +73,45 @@ class AllToOne:
 def allocate(
     demands: Sequence[Demand],
     probes: float | None,
-    rows: float | None,
+    room: float | None,
     favour: Favour | AllToOne,
     before: Sequence[Share] | None = None,
 ) -> tuple[Share, ...]:
-    """The share of each stream in a budget of probes per second and of rows held; None: no budget.
+    """The share of each stream in a budget of probes per second and of room for rows; None: no budget.
 
     ``before`` are the shares up to now. 'most pairs' keeps their proportions until another division gives
     `GAIN_TO_CHANGE` times as much: where two divisions are nearly as good, small changes of the rates would otherwise
     empty one window and fill another.
     """
     cpu = _Resource.of(probes, [d.probes for d in demands], [d.least_probes for d in demands], "probes per second")
-    room = _Resource.of(rows, [d.rows for d in demands], [d.least_rows for d in demands], "rows")
-    if not (cpu.is_short or room.is_short):
+    sizes = [d.row_size for d in demands]
+    memory = _Resource.of(
+        room, [d.rows * d.row_size for d in demands], [d.least_rows * d.row_size for d in demands], "rows"
+    )
+    if not (cpu.is_short or memory.is_short):
         return tuple(Share() for _ in demands)
     match favour:
         case "most pairs":
-            granted = _most_pairs(cpu, room)
+            granted = _most_pairs(cpu, memory, sizes)
             if before is not None and any(share != Share() for share in before):
                 kept = (
                     cpu.by_weight([share.probes * need for share, need in zip(before, cpu.needs, strict=True)]),
-                    room.by_weight([share.rows * need for share, need in zip(before, room.needs, strict=True)]),
+                    memory.by_weight([share.rows * need for share, need in zip(before, memory.needs, strict=True)]),
                 )
-                granted = granted if combined(*granted) > GAIN_TO_CHANGE * combined(*kept) else kept
+                gains = _weighed(*granted, sizes) > GAIN_TO_CHANGE * _weighed(*kept, sizes)
+                granted = granted if gains else kept
         case AllToOne(stream=stream):
             first = [float(number == stream) for number in range(len(demands))]
-            granted = cpu.by_weight(first), room.by_weight(first)
+            granted = cpu.by_weight(first), memory.by_weight(first)
         case "rates" | "inverse rates" | "windows" | "equal":
             weights = _weights(favour, demands)
-            granted = cpu.by_weight(weights), room.by_weight(weights)
+            granted = (
+                cpu.by_weight(weights),
+                memory.by_weight([w * size for w, size in zip(weights, sizes, strict=True)]),
+            )
         case _:
             assert_never(favour)
-    return tuple(map(Share, cpu.shares(granted[0]), room.shares(granted[1])))
+    return tuple(map(Share, cpu.shares(granted[0]), memory.shares(granted[1])))
 
 
 def output_rate(demands: Sequence[Demand], shares: Sequence[Share], selectivity: float) -> float:
@@ -203,48 +214,57 @@ def _weights(favour: Literal["rates", "inverse rates", "windows", "equal"], dema
             assert_never(favour)
 
 
-def _most_pairs(cpu: _Resource, room: _Resource) -> tuple[Amounts, Amounts]:
-    """The probes and rows of each stream that give the most combinations."""
+def _most_pairs(cpu: _Resource, room: _Resource, sizes: Amounts) -> tuple[Amounts, Amounts]:
+    """The probes and the room of each stream that give the most combinations."""
     if not room.is_short:
-        return _best_probes(cpu, room.needs), room.needs
+        return _best_probes(cpu, room.needs, sizes), room.needs
     if not cpu.is_short:
-        return cpu.needs, _best_rows(room, cpu.needs)
+        return cpu.needs, _best_room(room, cpu.needs, sizes)
     streams = range(len(room.needs))
-    by_window = sorted(streams, key=lambda i: room.needs[i])
+    by_window = sorted(streams, key=lambda i: room.needs[i] / sizes[i])
     divisions = []
     for first in streams:
         probes = cpu.in_order([first, *(i for i in by_window if i != first)])
-        rows = _best_rows(room, probes)
+        rooms = _best_room(room, probes, sizes)
         for _ in range(_SWEEPS):
-            other_probes = _best_probes(cpu, rows)
-            other_rows = _best_rows(room, other_probes)
-            if combined(other_probes, other_rows) <= _SETTLED * combined(probes, rows):
+            other_probes = _best_probes(cpu, rooms, sizes)
+            other_rooms = _best_room(room, other_probes, sizes)
+            if _weighed(other_probes, other_rooms, sizes) <= _SETTLED * _weighed(probes, rooms, sizes):
                 break
-            probes, rows = other_probes, other_rows
-        divisions.append((probes, rows))
-    return max(divisions, key=lambda division: combined(*division))
+            probes, rooms = other_probes, other_rooms
+        divisions.append((probes, rooms))
+    return max(divisions, key=lambda division: _weighed(division[0], division[1], sizes))
 
 
-def _best_probes(cpu: _Resource, rows: Amounts) -> Amounts:
+def _weighed(probes: Sequence[float], rooms: Sequence[float], sizes: Sequence[float]) -> float:
+    """How many combinations are formed, times the product of all sizes.
+
+    Π_{j≠i} of the rows room_j/size_j is size_i · Π_{j≠i} room_j, but for that factor, which is the same for all.
+    """
+    return combined([count * size for count, size in zip(probes, sizes, strict=True)], rooms)
+
+
+def _best_probes(cpu: _Resource, rooms: Amounts, sizes: Amounts) -> Amounts:
     """The probes of each stream: those that meet the most combinations of rows first."""
-    return cpu.in_order(sorted(range(len(rows)), key=lambda i: -_product_without(rows, i)))
+    return cpu.in_order(sorted(range(len(rooms)), key=lambda i: -sizes[i] * _product_without(rooms, i)))
 
 
-def _best_rows(room: _Resource, probes: Amounts) -> Amounts:
-    """The rows of each window: transfers between two windows, each as far as it gains, until none gains anything."""
-    rows = room.by_weight([1.0] * len(probes))
-    reached = combined(probes, rows)
+def _best_room(room: _Resource, probes: Amounts, sizes: Amounts) -> Amounts:
+    """The room of each window: transfers between two windows, each as far as it gains, until none gains anything."""
+    probes = [count * size for count, size in zip(probes, sizes, strict=True)]
+    rooms = room.by_weight([1.0] * len(probes))
+    reached = combined(probes, rooms)
     for _ in range(_SWEEPS):
-        for i, j in combinations(range(len(rows)), 2):
-            _transfer(room, probes, rows, i, j)
-        before, reached = reached, combined(probes, rows)
+        for i, j in combinations(range(len(rooms)), 2):
+            _transfer(room, probes, rooms, i, j)
+        before, reached = reached, combined(probes, rooms)
         if reached <= _SETTLED * before:
             break
-    return rows
+    return rooms
 
 
 def _transfer(room: _Resource, probes: Amounts, rows: Amounts, i: int, j: int) -> None:
-    """Divides the rows of two windows anew. With the others as they are, r = a + b·h_i + c·h_j + d·h_i·h_j."""
+    """Divides the room of two windows anew. With the others as they are, r = a + b·h_i + c·h_j + d·h_i·h_j."""
     others = [rows[k] for k in range(len(rows)) if k not in (i, j)]
     rates = [probes[k] for k in range(len(rows)) if k not in (i, j)]
     gain = (probes[j] - probes[i]) * math.prod(others)  # b − c

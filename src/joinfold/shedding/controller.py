@@ -23,27 +23,40 @@ class Controller:
         The windows would hold ``sampled``, of which a share ``certain`` stays anyway, and beside it the load of the
         streams that stay ``whole``.
         """
-        shares = [1.0]
+        shares = [self.processed(rows, clock_us)]
         for budget in self.shedding.budgets:
             match budget:
                 case HoldRows(rows=most):
                     shares.append(held_share(most - whole.entries, sampled.entries, certain * sampled.entries))
                 case HoldBytes(size_bytes=most):
                     shares.append(held_share(most - whole.size_bytes, sampled.size_bytes, certain * sampled.size_bytes))
-                case Process(rows_per_second=most) if clock_us is not None:
+                case HoldAvailable() | Process() | KeepUp():
+                    pass
+                case _:
+                    assert_never(budget)
+        return min(shares)
+
+    def processed(self, rows: int, clock_us: int | None) -> float:
+        """The share of a micro-batch's rows that may be processed; 1 if there is no clock."""
+        if clock_us is None:
+            return 1.0
+        shares = [1.0]
+        for budget in self.shedding.budgets:
+            match budget:
+                case Process(rows_per_second=most):
                     shares.append(processed_share(most, self.clock_us, clock_us, rows))
-                case KeepUp(within_us=within_us) if clock_us is not None:
+                case KeepUp(within_us=within_us):
                     trigger_us = self.shedding.trigger_us
                     if trigger_us is None and within_us is None:
                         continue
                     cadence = BackToBack(within_us or 0) if trigger_us is None else Triggered(trigger_us)
                     self.pace = self.pace.go_on(cadence, clock_us, rows)
                     shares.append(self.pace.share)
-                case HoldAvailable() | Process() | KeepUp():
+                case HoldRows() | HoldBytes() | HoldAvailable():
                     pass
                 case _:
                     assert_never(budget)
-        self.clock_us = self.clock_us if clock_us is None else clock_us
+        self.clock_us = clock_us
         return min(shares)
 
     def use(self, share: float) -> None:

@@ -1,8 +1,8 @@
 """Heavy keys: those with the most rows lately, counted over all rows, whether they are shed or not.
 
 A sample of keys estimates badly if one key has a large part of the rows: it is missing, or it counts several times. So
-the heaviest keys are kept for certain. If a sample keeps m keys, a key matters as much as the rest of the sample does
-when it has 1/m of the rows.
+the heaviest keys are kept for certain. If a sample keeps m keys, a key weighs as much as the rest of the sample does
+when it has 1/m of the rows; it is heavy when it has half of that.
 
 A key is known by its draw. PACK counts the heaviest keys of every batch, and tells the smallest draws: k draws that are
 below d mean about k/d keys. Here the counts of one to two windows are added up. Counts are whole numbers, and equal
@@ -64,7 +64,8 @@ class HeavyKeys:
 
         ``certain`` are those so far. The keys have at most half of the entries that the sample has.
         """
-        least, found, room = self.rows / max(min(share, 1 / HEAVY) * self.keys, 1), set[int](), share * self.entries / 2
+        least = self.rows / max(min(2 * share, 1 / HEAVY) * self.keys, 1)
+        found, room = set[int](), share * self.entries / 2
         for draw in self._by_weight()[:MOST_CERTAIN]:
             rows, entries = self.counts[draw]
             room -= entries

@@ -7,9 +7,9 @@ from typing import Any
 from joinfold.inprocess.frames import frame_batch
 from joinfold.inprocess.selecting import answer_table
 from joinfold.operators.emitted import Emitted
+from joinfold.operators.merging.merge import finished
 from joinfold.operators.packing.routing import pack, pass_on
 from joinfold.operators.stages.bucket import Bucket
-from joinfold.operators.stages.merge import finished
 from joinfold.operators.state.bucket_state import BucketState
 from joinfold.physical.stored import BoundariesOf
 from joinfold.planner.planned_query import PlannedQuery
@@ -50,6 +50,8 @@ class Kept:
         emitted = self.bucket.answer()
         chunks.add(self.bucket.take_made())
         chunks.forget(self.bucket.is_done)
+        if self.bucket.has_shed_more:
+            chunks.thin(self.bucket)
         chunks.merge(self.bucket)
         state.save(self.bucket)
         boundaries = sum(run.entries for run in chunks.runs if isinstance(run.stored, BoundariesOf))

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from joinfold.inprocess.frames import frame_batch
+from joinfold.operators.merging.merge import finished
 from joinfold.operators.packing.routing import pack
 from joinfold.operators.stages.bucket import Bucket
-from joinfold.operators.stages.merge import finished
 from joinfold.operators.stages.open_bucket import open_bucket
 from joinfold.operators.state import chunks as module
 from joinfold.operators.state.chunks import FRESH_RUNS, Chunks

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from joinfold.inprocess.frames import frame_batch
 from joinfold.operators.emitted import Emitted
+from joinfold.operators.merging.merge import finished
 from joinfold.operators.packing.routing import pack, pass_on
 from joinfold.operators.stages.fold import Fold
 from joinfold.operators.stages.intake import ViewIntake
-from joinfold.operators.stages.merge import finished
 from joinfold.operators.stages.open_bucket import open_bucket
 from joinfold.operators.state.chunks import FRESH_RUNS, Chunks
 from joinfold.physical.column_names import CELL, COUNT, ORIGIN

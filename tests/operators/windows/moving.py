@@ -14,7 +14,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from joinfold.operators.entries import Entries
-from joinfold.operators.stages.merge import merge
+from joinfold.operators.merging.merge import merge
 from joinfold.operators.windows.live import Live
 from joinfold.physical.choice import FoldChoice
 from joinfold.physical.column_names import INSTANT, aggregate_column, group_column

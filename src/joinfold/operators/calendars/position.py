@@ -18,8 +18,8 @@ class StreamPosition:
 
     ``occupied`` are the cells that have had a row, as far as instants still depend on them. ``origin`` is the first
     cell that had a row, under SYNC ON WINDOW ID. For a stream whose rows are numbered, ``numbered`` counts them and
-    ``moved`` counts how often its window has moved. ``late`` counts late rows, ``shed`` those that SHED did not
-    hold.
+    ``moved`` counts how often its window has moved. ``late`` counts late rows, ``shed`` those that SHED did not hold,
+    ``unprobed`` those that SHED did not let probe.
     """
 
     largest: int | None = None
@@ -27,6 +27,7 @@ class StreamPosition:
     origin: int | None = None
     late: int = 0
     shed: int = 0
+    unprobed: int = 0
     numbered: int = 0
     moved: int = 0
 

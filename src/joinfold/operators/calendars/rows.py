@@ -94,6 +94,16 @@ class Boundaries:
         last = int(numbers[numbers % self.window.slide == 0][known - 1]) // self.window.block if known else 0
         return max(0, last - self.window.size // self.window.block), last
 
+    def entry(self, cells: Integers) -> Integers:
+        """The move at which each cell entered the window: the first one after its time, or after its last row."""
+        if isinstance(self.window, RangeByRows):
+            found: Integers = self.moves[np.searchsorted(self.moves, cells, "right")]
+            return found
+        block, slide = self.window.block, self.window.slide
+        completing = -(-(cells + 1) * block // slide) * slide
+        times: Integers = self.times[np.searchsorted(self.numbers, completing)]
+        return times + 1
+
     def done_before(self, first: int) -> int:
         """The time before which rows and boundaries are no longer needed if the content begins at ``first``."""
         if isinstance(self.window, RangeByRows):
@@ -165,6 +175,10 @@ class CountingCalendar(CellCalendar):
     def content(self, instant: int) -> Content:
         """What the window holds at an instant: blocks of rows, or times."""
         return self.boundaries.content(instant)
+
+    def entry(self, cells: Integers) -> Integers:
+        """The instants at which cells that have entered did so."""
+        return self.boundaries.entry(cells)
 
     def leave(self, cells: Integers, now: int) -> Integers:
         """END: later rows decide."""

@@ -22,6 +22,7 @@ from joinfold.operators.emitted import Emitted
 from joinfold.operators.entries import Flags, Integers
 from joinfold.operators.packing.header import Header
 from joinfold.operators.stages.observed import Observed
+from joinfold.operators.stages.rationing import Rationer
 from joinfold.operators.stages.sampling import Sampler
 from joinfold.physical.choice import NO_CHOICE, FoldChoice
 from joinfold.physical.column_names import COUNT
@@ -110,6 +111,11 @@ class Bucket(ABC):
         """How many members the structures of the windows have looked at so far."""
 
     @property
+    def shedder(self) -> Sampler | Rationer | None:
+        """What decides the rates of SHED; None without SHED."""
+        return self.sampler
+
+    @property
     def kept(self) -> float | None:
         """The probability with which a combination of the last answer was kept; None without SHED."""
         return None
@@ -118,6 +124,11 @@ class Bucket(ABC):
     def missing_groups(self) -> int | None:
         """About how many groups of this bucket the last answer lacks; None unless groups are shed as a whole."""
         return None
+
+    @property
+    def at_floor(self) -> bool:
+        """Whether the query cannot keep up, whatever it sheds."""
+        return self.shedder is not None and self.shedder.controller.pace.at_floor
 
     # --- taking in --------------------------------------------------------------------------------------------------
 

@@ -113,6 +113,12 @@ class Fold(LiveBucket):
         self._expect(ordinal, entries)
         self.intakes[ordinal].cells.add(entries)
 
+    def _expect_all(self) -> None:
+        """Prepares the windows for all entries that are there."""
+        for ordinal, intake in self.intakes.items():
+            if intake.cells.held:
+                self._expect(ordinal, joined(intake.cells.all()))
+
     def _expect(self, ordinal: int, entries: Entries) -> None:
         """Prepares the windows for entries, whether the sample has them or not."""
         if entries.draws is not None:
@@ -137,8 +143,7 @@ class Fold(LiveBucket):
         old = self.put_aside(keep_labels)
         for ordinal, intake in self.intakes.items():
             intake.rebuild(partial(self.live.vocabulary.adopt, old.vocabulary, ordinal))
-            if intake.cells.held:
-                self._expect(ordinal, joined(intake.cells.all()))
+        self._expect_all()
         contents, self.contents = self.contents, [NOTHING] * self.timing.streams
         if self.position.applied is not None:
             self._move_to(contents, self.position.applied)
@@ -160,6 +165,8 @@ class Fold(LiveBucket):
             self._drop_gone()
             self.contents = [NOTHING] * self.timing.streams
             self.sample = self._sample_of(contents)
+            if not self.sample.is_whole:  # until now, entries were expected under other groups
+                self._expect_all()
             self._move_to(contents, applied)
             if self.is_view:  # the reader of the view has these rows already
                 self.emit(applied, applied)

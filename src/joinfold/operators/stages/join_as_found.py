@@ -100,7 +100,7 @@ class AsFoundJoin(Bucket):
         self.fresh = []
         self.position.answered = self.watermark
         self._forget()
-        if max(self.vocabulary.given, self.prober.given) > max(MANY, 4 * self.entries_held):
+        if self._is_outgrown:
             self._rebuild()
         if not parts:
             return NOTHING_EMITTED
@@ -112,6 +112,11 @@ class AsFoundJoin(Bucket):
         answered, leave = self.position.answered, self._calendar(self._ordinal(stored)).leave_at(last_cell)
         return answered is not None and leave <= answered + 1
 
+    @property
+    def _is_outgrown(self) -> bool:
+        """Whether the tables have many more ids than there are entries."""
+        return max(self.vocabulary.given, self.prober.given) > max(MANY, 4 * self.entries_held)
+
     def _ordinal(self, stored: Stored) -> int:
         assert isinstance(stored, EntriesOf)
         return self.ordinal_of(stored.input)
@@ -120,23 +125,23 @@ class AsFoundJoin(Bucket):
         found = []
         for chunk in self.prober.combinations(ordinal, self.prober.start(ordinal, entries), self.windows):
             entered, left = [], []
-            counts = np.ones(len(chunk.delta), np.int64)
-            for other, window in enumerate(self.windows):
-                if other == ordinal:
-                    cells, count = entries.cells[chunk.delta], entries.payload.ints[chunk.delta, 0]
-                else:
-                    slots = chunk.slots[other]
-                    cells, count = window.members.cells[slots], window.members.payload.ints[slots, 0]
-                counts = counts * count
-                if other < self.timing.streams:
-                    entered.append(self._calendar(other).entry(cells))
-                    left.append(self._calendar(other).leave_at(cells))
+            for other, window in enumerate(self.windows[: self.timing.streams]):
+                cells = entries.cells[chunk.delta] if other == ordinal else window.members.cells[chunk.slots[other]]
+                entered.append(self._calendar(other).entry(cells))
+                left.append(self._calendar(other).leave_at(cells))
             instant = np.maximum.reduce(entered)
             meets = np.flatnonzero(instant < np.minimum.reduce(left))
-            rows = np.repeat(meets, counts[meets])
+            rows = np.repeat(meets, self._counts(ordinal, entries, chunk)[meets])
             if len(rows):
                 found.append(self._output_rows(instant[rows], chunk.take(rows)))
         return found
+
+    def _counts(self, ordinal: int, entries: Entries, chunk: PartialCombinations) -> Integers:
+        """How often each combination occurs."""
+        counts: Integers = entries.payload.ints[chunk.delta, 0]
+        for other, slots in chunk.slots.items():
+            counts = counts * self.windows[other].members.payload.ints[slots, 0]
+        return counts
 
     def _output_rows(self, instant: Integers, chunk: PartialCombinations) -> pa.RecordBatch:
         columns = {INSTANT: pa.array(instant)}
@@ -148,6 +153,10 @@ class AsFoundJoin(Bucket):
         window = self.windows[ordinal]
         slots = window.members.enter(entries, leaves)
         window.change(INSERT, slots, self.prober.keys, self.vocabulary)
+        self._schedule(ordinal, leaves, slots)
+
+    def _schedule(self, ordinal: int, leaves: Integers, slots: Integers) -> None:
+        """Lets entries be dropped when they have left."""
         order = np.argsort(leaves, kind="stable")
         self.leaving[ordinal].append((leaves[order], slots[order]))
 

@@ -219,9 +219,11 @@ class Paired:
             found.append(Pairs(dict(chunk.carried), counts, until))
         return found
 
-    def _insert(self, ordinal: int, entries: Entries, leaves: Integers) -> None:
+    def _insert(self, ordinal: int, entries: Entries, leaves: Integers) -> Integers:
         window = self.windows[ordinal]
-        window.change(INSERT, window.members.enter(entries, leaves), self.prober.keys, self.vocabulary)
+        slots = window.members.enter(entries, leaves)
+        window.change(INSERT, slots, self.prober.keys, self.vocabulary)
+        return slots
 
 
 def _together(many: list[Pairs]) -> Pairs:

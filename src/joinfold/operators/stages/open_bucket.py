@@ -9,8 +9,10 @@ from joinfold.operators.stages.join_as_found import AsFoundJoin
 from joinfold.operators.stages.join_at_moves import MoveJoin
 from joinfold.operators.stages.last_rows import LastRows
 from joinfold.operators.stages.number_rows import RowNumbers
+from joinfold.operators.stages.rationed_join import RationedJoin
+from joinfold.operators.stages.rationed_moves import RationedMoves
 from joinfold.physical.choice import FoldChoice
-from joinfold.physical.shedding import Shedding
+from joinfold.physical.shedding import PairRationing, Shedding
 from joinfold.physical.stage import (
     FoldAtArrivals,
     FoldAtInstants,
@@ -36,8 +38,12 @@ def open_bucket(
             return Fold(stage, timing, number, choice, shedding)
         case FoldAtArrivals():
             return ArrivalFold(stage, timing, number, choice)
+        case JoinAsFound() if isinstance(shedding, PairRationing):
+            return RationedJoin(stage, timing, number, choice, shedding)
         case JoinAsFound():
             return AsFoundJoin(stage, timing, number, choice)
+        case JoinAtMoves() if isinstance(shedding, PairRationing):
+            return RationedMoves(stage, timing, number, choice, shedding)
         case JoinAtMoves():
             return MoveJoin(stage, timing, number, choice)
         case _:

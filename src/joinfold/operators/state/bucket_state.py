@@ -51,8 +51,8 @@ class BucketState:
         bucket = open_bucket(self.stage, timing, self.bucket, choice, self.pipeline.shedding)
         if self.facts is None:
             return bucket
-        if bucket.sampler is not None:
-            bucket.sampler.restore(self.facts["shedding"])
+        if bucket.shedder is not None:
+            bucket.shedder.restore(self.facts["shedding"])
         orders = {name: self.pipeline.input_of(stream).order for stream, name in enumerate(timing.names)}
         for stored, batch in self.chunks.read():
             wanted = stored_columns(self.stage, stored, orders)
@@ -73,7 +73,7 @@ class BucketState:
         position = bucket.position.facts(self.pipeline.timing.names)
         token = uuid.uuid4().hex
         self.facts = {"token": token, "identity": self.identity, "position": position, **self.chunks.facts()}
-        if bucket.sampler is not None:
-            self.facts["shedding"] = bucket.sampler.facts()
+        if bucket.shedder is not None:
+            self.facts["shedding"] = bucket.shedder.facts()
         self.store.updateValue(POSITION, (encode(NO_ROWS, self.facts),))
         return token

@@ -106,12 +106,17 @@ class Members:
         return slots
 
     @property
-    def entries(self) -> Entries:
-        """All entries, which must not be merged."""
+    def live_slots(self) -> Integers:
+        """The slots of all entries, which must not be merged."""
         assert not self.merged
         there = np.ones(self._used, np.bool_)
         there[self._free] = False
-        slots = np.flatnonzero(there)
+        return np.flatnonzero(there)
+
+    @property
+    def entries(self) -> Entries:
+        """All entries, which must not be merged, in the order of `live_slots`."""
+        slots = self.live_slots
         return Entries(
             self.cells[slots],
             np.zeros(len(slots), np.int32),

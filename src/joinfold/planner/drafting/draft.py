@@ -14,12 +14,13 @@ from joinfold.errors import QueryError
 from joinfold.logical import query as logical
 from joinfold.logical.expressions import Call, Column, Expression, walk
 from joinfold.logical.query import LogicalQuery
-from joinfold.logical.shedding import Estimating, Sampler
+from joinfold.logical.shedding import Estimating, Favouring, Sampler, Shed
 from joinfold.physical.choice import usual_choice
 from joinfold.physical.column_names import meaning_of
 from joinfold.physical.combining import Combining
 from joinfold.physical.payload import AggregateSpec, InputSpec
 from joinfold.physical.plan import Frame, FrameColumn, Pipeline
+from joinfold.physical.shedding import Shedding
 from joinfold.physical.source import ConstantRow, StreamRows
 from joinfold.physical.stage import (
     Body,
@@ -51,7 +52,8 @@ from joinfold.planner.drafting.estimating import estimates_of
 from joinfold.planner.drafting.gathered_columns import GatheredColumns
 from joinfold.planner.drafting.homes import Homes, with_homes
 from joinfold.planner.drafting.linking import pair_conditions, ranges_of
-from joinfold.planner.drafting.sampling import sample_keys, sample_rows
+from joinfold.planner.drafting.rationing import ration_pairs
+from joinfold.planner.drafting.sampling import Sampled, sample_keys, sample_rows
 from joinfold.planner.drafting.summing import Summing
 from joinfold.planner.drafting.widening import converted
 from joinfold.planner.planned_query import PlannedQuery, crosses_buckets
@@ -83,12 +85,17 @@ def draft(query: LogicalQuery, sampler: Sampler = "key") -> PlannedQuery:
     keys = tuple(tuple(map(homes.written, key.members)) for key in alone.graph.keys)
     inputs = _inputs(gathered, timing)
     frames = _frames(homes, gathered)
-    sampled = None
-    if query.shed is not None and isinstance(query.shed.how, Estimating):
-        by_row = (query.shed.how.sampler or sampler) == "row"
-        sampled = sample_rows(query, inputs, frames) if by_row else sample_keys(query, inputs, keys)
+    sampled: Sampled | None = None
+    shedding: Shedding | None = None
+    match query.shed:
+        case Shed(how=Estimating(sampler=asked)):
+            by_row = (asked or sampler) == "row"
+            sampled = sample_rows(query, inputs, frames) if by_row else sample_keys(query, inputs, keys)
+            inputs, shedding = sampled.inputs, sampled.shedding
+        case Shed(how=Favouring()):
+            inputs, shedding = ration_pairs(query.shed, inputs, frames)
     body = Body(
-        inputs=inputs if sampled is None else sampled.inputs,
+        inputs=inputs,
         pair=gathered.pair.sums(),
         combining=Combining(ranges, conditions, values),
         integer_products=tuple(products.integers),
@@ -100,7 +107,6 @@ def draft(query: LogicalQuery, sampler: Sampler = "key") -> PlannedQuery:
     crosses = crosses_buckets(query, keys, body)
     where = tuple(sorted(map(meaning_of, query.where)))
     last = _last(query, timing, body, groups, aggregates, crosses)
-    shedding = None if sampled is None else sampled.shedding
     if sampled is not None and isinstance(last, Merge):
         last = replace(last, estimates=estimates_of(query, sampled))
     pipeline = Pipeline((stage,), last, timing, where, shedding)
@@ -131,6 +137,10 @@ def _refuse_unsupported(query: LogicalQuery) -> None:
     windows = [input_.window for input_ in query.streams]
     mixed = all(any(isinstance(window, kind) for window in windows) for kind in (PartitionedRows, Rows | RangeByRows))
     reasons.append((mixed and query.is_estimate, "SHED over PARTITION BY windows beside other ROWS windows"))
+    if query.is_plain_join and query.shed is not None:
+        by_key = any(isinstance(window, PartitionedRows) for window in windows)
+        reasons.append((by_key, "SHED for a plain join of PARTITION BY windows"))
+        reasons.append((isinstance(query.sync, logical.OnWindowId), "SHED for a plain join with SYNC ON WINDOW ID"))
     for applies, what in reasons:
         if applies:
             raise QueryError(f"no engine runs {what} yet", hint="for small data use `joinfold.reference.naive`.")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from joinfold.errors import EvaluationError
 from joinfold.numbers import ExactNumbers, RoundedNumbers
-from joinfold.operators.stages.group_sums import GroupSums, LeftOutSums, ScaledSums, WeightedSums
+from joinfold.operators.merging.group_sums import GroupSums, LeftOutSums, ScaledSums, WeightedSums
 from joinfold.physical.column_names import integer_column, real_columns
 from joinfold.physical.payload import ColumnRef, MomentSum
 from joinfold.physical.shedding import WHOLE
@@ -65,6 +65,15 @@ def test_what_is_sampled_is_divided_by_the_rate(some: list[tuple[Row, Row, int]]
     for value, (one, other, rate) in zip(exactly(sums.rounded(REAL)), some, strict=True):
         exact = one[2] + other[2] * Fraction(WHOLE, rate)
         assert abs(value - exact) <= (abs(one[2]) + abs(other[2]) * Fraction(WHOLE, rate)) * Fraction(1, 2**95)
+
+
+@given(st.lists(st.tuples(st.integers(-(2**70), 2**70), st.integers(1, 2**17)), max_size=4))
+def test_the_nearest_integers_halves_away_from_zero(pairs: list[tuple[int, int]]) -> None:
+    numerators, denominators = (np.array([pair[side] for pair in pairs], object) for side in (0, 1))
+    for value, (numerator, denominator) in zip(ExactNumbers(numerators, denominators).half_up(), pairs, strict=True):
+        distance = abs(Fraction(numerator, denominator) - value)
+        assert distance < Fraction(1, 2) or (distance == Fraction(1, 2) and abs(value) * denominator > abs(numerator))
+    assert ExactNumbers(np.array([5, -5, 4]), 2).half_up().tolist() == [3, -3, 2]
 
 
 def test_of_weighted_sums_the_sample_is_what_was_counted() -> None:

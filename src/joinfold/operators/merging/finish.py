@@ -15,7 +15,7 @@ from joinfold.algebra import AGGREGATES
 from joinfold.arrow import arrow_type
 from joinfold.errors import EvaluationError
 from joinfold.numbers import ExactNumbers, RoundedNumbers
-from joinfold.operators.stages.group_sums import GroupSums, Sums
+from joinfold.operators.merging.group_sums import GroupSums, Sums
 from joinfold.physical.payload import AggregateSpec
 from joinfold.types import INTEGER_BITS, DataType
 

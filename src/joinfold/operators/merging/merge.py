@@ -13,10 +13,10 @@ from joinfold.kernels.grouping import group_rows
 from joinfold.operators.batches import together
 from joinfold.operators.emitted import Emitted
 from joinfold.operators.entries import Integers
-from joinfold.operators.stages.changes import changes
-from joinfold.operators.stages.estimating import SampledTotals, bounds_and_kept
-from joinfold.operators.stages.finish import finish
-from joinfold.operators.stages.group_sums import GroupSums, Sums
+from joinfold.operators.merging.changes import changes
+from joinfold.operators.merging.estimating import SampledTotals, bounds_and_kept
+from joinfold.operators.merging.finish import finish
+from joinfold.operators.merging.group_sums import GroupSums, Sums
 from joinfold.operators.values import identity_codes
 from joinfold.physical.column_names import (
     INSTANT,

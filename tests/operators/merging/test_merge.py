@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from joinfold.errors import EvaluationError
 from joinfold.operators.emitted import NOTHING_EMITTED, Emitted
-from joinfold.operators.stages.merge import finished, merge
+from joinfold.operators.merging.merge import finished, merge
 from joinfold.physical.column_names import (
     INSTANT,
     WAS,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joinfold.operators.stages.changes import changes
+from joinfold.operators.merging.changes import changes
 from joinfold.physical.column_names import INSTANT, NOW, WAS, aggregate_column, group_column
 from joinfold.physical.payload import AggregateSpec
 from joinfold.physical.stage import Merge, Totals

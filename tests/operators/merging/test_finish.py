@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joinfold.errors import EvaluationError
-from joinfold.operators.stages.finish import finish, nearest, outward
-from joinfold.operators.stages.group_sums import GroupSums
+from joinfold.operators.merging.finish import finish, nearest, outward
+from joinfold.operators.merging.group_sums import GroupSums
 from joinfold.physical.payload import AggregateSpec, ColumnRef, MomentSum
 from joinfold.types import DataType
 

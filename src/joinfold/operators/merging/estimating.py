@@ -23,8 +23,8 @@ from joinfold.arrow import arrow_type
 from joinfold.columnar import Key, evaluate
 from joinfold.errors import EvaluationError
 from joinfold.logical.expressions import Column, Expression, walk
-from joinfold.operators.stages.finish import finish_rounded, nearest, outward
-from joinfold.operators.stages.group_sums import GroupSums, LeftOutSums, ScaledSums, Sums, WeightedSums
+from joinfold.operators.merging.finish import finish_rounded, nearest, outward
+from joinfold.operators.merging.group_sums import GroupSums, LeftOutSums, ScaledSums, Sums, WeightedSums
 from joinfold.physical.column_names import ANSWER, aggregate_column, bound_columns, group_column, kept_column
 from joinfold.physical.payload import AggregateSpec
 from joinfold.physical.shedding import WHOLE, EstimatedOutput, Estimates

@@ -1,0 +1,1 @@
+"""MERGE: the parts of a group, from all buckets, become answers. It has no state."""
