@@ -78,7 +78,8 @@ STARTING_ROWS, STARTING_SECONDS, STARTING_BATCHES = 100, 300.0, 3
 class KeepUpSettings:
     """How long the constant load lasts, the interval between micro-batches, and the query's windows and keys.
 
-    ``rows_per_second`` is the capacity, of each stream; None: it is measured.
+    ``rows_per_second`` is the capacity, of each stream; None: it is measured. A run ends earlier if ``most_batches``
+    micro-batches have ended.
     """
 
     seconds: float = 600.0
@@ -88,6 +89,7 @@ class KeepUpSettings:
     rows_per_second: int | None = None
     trial_seconds: float = 75.0
     loads: tuple[Load, ...] = LOADS
+    most_batches: int | None = None
 
     @property
     def settled(self) -> float:
@@ -183,7 +185,7 @@ def run_keeping_up(session: Session, settings: KeepUpSettings, say: Say) -> list
 def run_load(session: Session, settings: KeepUpSettings, load: Load, capacity: int, sheds: bool) -> KeepUpRun:
     """Runs the query under a load."""
     seconds = load.length * settings.seconds
-    batches = _watched(session, settings, load, capacity, seconds, KEEP_UP if sheds else "")
+    batches = _watched(session, settings, load, capacity, seconds, KEEP_UP if sheds else "", settings.most_batches)
     changed = load.change * seconds
     return KeepUpRun(load.name, sheds, capacity, settings.interval, settings.settled, changed, batches)
 

@@ -1,4 +1,4 @@
-"""A load on Spark for a few seconds: batches are watched with SHED and without, and the load follows its phases."""
+"""A load on Spark for a few micro-batches: they are watched with SHED and without, and the load follows its phases."""
 
 import time
 from typing import Any
@@ -12,7 +12,7 @@ from joinfold_bench.shedding.keeping_up import KeepUpRun, KeepUpSettings, Load, 
 pytestmark = pytest.mark.spark
 
 STEP = Load("step", (Phase(0.5, 0.5), Phase(1.0, 2.0)))
-SETTINGS = KeepUpSettings(12.0, 1, 5, 50, 100, loads=(STEP,))
+SETTINGS = KeepUpSettings(300.0, 1, 5, 50, 100, loads=(STEP,), most_batches=3)
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +33,9 @@ def test_a_load_runs_with_shed_and_without(runs: list[KeepUpRun], lines: list[st
     assert [line.split()[0] for line in lines] == ["starting", "starting", "step,", "step:"]
     for run in runs:
         finished = [batch for batch in run.batches if batch.is_finished]
-        assert finished and run.usual_seconds is not None
+        assert len(finished) >= 3 and run.usual_seconds is not None
         assert all(batch.rows > 0 and batch.started < batch.ended for batch in finished)
-        assert all(0 < batch.behind < 12 for batch in run.batches)
+        assert all(0 < batch.behind < batch.ended for batch in run.batches)
         assert [batch.number for batch in run.batches] == sorted({batch.number for batch in run.batches})
     assert all(batch.kept is None for batch in runs[1].batches)
     assert all(batch.kept is not None for batch in runs[0].batches)
