@@ -72,7 +72,7 @@ def test_every_suite_has_its_own_name_and_file() -> None:
     assert [suite.name for suite in SUITES.values()] == list(SUITES)
     assert {suite.file for suite in SUITES.values()} == {
         "results.json",
-        *(f"results-{name}.json" for name in ("methods", "joins", "windows", "planner")),
+        *(f"results-{name}.json" for name in ("methods", "joins", "windows", "planner", "shedding")),
     }
 
 
@@ -125,7 +125,7 @@ def test_an_option_that_a_suite_does_not_have(run: Run, suite: str, name: str, o
 
 
 def test_a_suite_that_does_not_exist(run: Run, output: Path) -> None:
-    has = "There are: engines, methods, joins, windows, planner.\n"
+    has = "There are: engines, methods, joins, windows, planner, shedding.\n"
     near = "UsageError: unknown suite 'window'\nHint: did you mean 'windows'? "
     check_refused(run("bench", "window", "-o", output), near + has)
     check_refused(run("bench", "speed", "-o", output), "UsageError: unknown suite 'speed'\nHint: " + has)
