@@ -162,10 +162,6 @@ class RationedMoves(MoveJoin):
         """Also drops rows that are not held."""
         return super().compacted(stored, self.still_held(stored, rows), are_all)
 
-    def alike_before(self, stored: Stored) -> int:
-        """BEGINNING: when an entry has entered decides whether it is held, also in a landmark."""
-        return BEGINNING
-
 
 class RationedLive(PairLive):
     """The live windows of a plain join that sheds."""
