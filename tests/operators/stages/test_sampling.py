@@ -111,6 +111,15 @@ def test_a_restart_goes_on_alike(kind: type[KeySampling | RowSampling]) -> None:
     assert other.facts() != sampler.facts()
 
 
+def test_the_order_of_headers_does_not_matter() -> None:
+    one, other = by_key(HoldRows(500)), by_key(HoldRows(500))
+    for number in range(150):
+        loads = [(stream, load(20 + stream, number - step)) for stream in (0, 1) for step in range(3)]
+        one.see(loads, {0: number - 100, 1: number - 100})
+        other.see(loads[::-1], {0: number - 100, 1: number - 100})
+    assert one.facts() == other.facts() and one.rates.current < WHOLE
+
+
 def test_rows_are_sampled_one_in_a_whole_number() -> None:
     sampler = Sampler(RowSampling((HoldRows(1_000),), 0, (0, 1)), timing(WINDOW, WINDOW))
     feed(sampler, 30, entries=200)

@@ -55,9 +55,13 @@ class Sampler:
         self.batch += 1
         self.load.forget(first_cells)
         seen = self.load.last_cells()
+        parts: dict[int, LoadPart] = {}  # one per stream: headers come in any order
         for stream, load in loads:
             if load.last_cell is not None:
-                self.load.see(stream, LoadPart(load.last_cell, load.rows, load.entries, load.size_bytes))
+                part = LoadPart(load.last_cell, load.rows, load.entries, load.size_bytes)
+                parts[stream] = parts[stream] + part if stream in parts else part
+        for stream, part in sorted(parts.items()):
+            self.load.see(stream, part)
         sampled = [load for stream, load in loads if stream in self.rates.segments]
         rows, entries = sum(load.rows for load in sampled), sum(load.entries for load in sampled)
         live_rows = sum(self.load.of(stream).rows for stream in self.rates.segments)
