@@ -18,25 +18,24 @@ def controller(*budgets: Budget, trigger_us: int | None = None) -> Controller:
 
 
 @pytest.mark.parametrize(
-    ("budget", "whole", "certain", "share"),
+    ("budget", "whole", "share"),
     [
-        (HoldRows(1_000), NOTHING, 0.0, 1.0),
-        (HoldRows(500), NOTHING, 0.0, 0.5 * HOLD_MARGIN),
-        (HoldBytes(4_000), NOTHING, 0.0, 0.5 * HOLD_MARGIN),
-        (HoldRows(700), LoadPart(0, 200, 200, 0), 0.0, 0.5 * HOLD_MARGIN),
-        (HoldRows(500), NOTHING, 0.2, (0.5 * HOLD_MARGIN - 0.2) / 0.8),
-        (HoldRows(100), LoadPart(0, 200, 200, 0), 0.0, 0.0),
+        (HoldRows(1_000), NOTHING, 1.0),
+        (HoldRows(500), NOTHING, 0.5 * HOLD_MARGIN),
+        (HoldBytes(4_000), NOTHING, 0.5 * HOLD_MARGIN),
+        (HoldRows(700), LoadPart(0, 200, 200, 0), 0.5 * HOLD_MARGIN),
+        (HoldRows(100), LoadPart(0, 200, 200, 0), 0.0),
     ],
 )
-def test_what_the_windows_may_hold(budget: Budget, whole: LoadPart, certain: float, share: float) -> None:
-    assert controller(budget).share(10, None, LOAD, whole, certain) == pytest.approx(share)
+def test_what_the_windows_may_hold(budget: Budget, whole: LoadPart, share: float) -> None:
+    assert controller(budget).share(10, None, LOAD, whole) == pytest.approx(share)
 
 
 def test_the_smallest_share_counts() -> None:
     both = controller(Process(50), HoldRows(500))
-    assert both.share(200, 0, LOAD, NOTHING, 0.0) == pytest.approx(0.5 * HOLD_MARGIN)
-    assert both.share(200, SECOND_US, LOAD, NOTHING, 0.0) == 0.25
-    assert both.share(200, 5 * SECOND_US, LOAD, NOTHING, 0.0) == pytest.approx(0.5 * HOLD_MARGIN)
+    assert both.share(200, 0, LOAD, NOTHING) == pytest.approx(0.5 * HOLD_MARGIN)
+    assert both.share(200, SECOND_US, LOAD, NOTHING) == 0.25
+    assert both.share(200, 5 * SECOND_US, LOAD, NOTHING) == pytest.approx(0.5 * HOLD_MARGIN)
 
 
 @pytest.mark.parametrize("trigger_us", [None, SECOND_US])

@@ -49,10 +49,17 @@ def test_a_key_stays_certain_longer_than_it_takes_to_become_so() -> None:
     assert chosen < heavy.chosen(set(heavy.counts), 0.25)
 
 
-def test_certain_keys_leave_half_of_the_sample_to_others() -> None:
+def test_certain_keys_leave_room_for_others() -> None:
     heavy = HeavyKeys()
-    heavy.see([(draw, 100, 10) for draw in range(100)], range(100), 10_000, 1_000, 10_000)
-    assert heavy.share(heavy.chosen(set(), 0.2)) <= 0.1
+    heavy.see([(draw, 100, 10) for draw in range(100)], range(200), 10_000, 1_000, 10_000)
+    assert 0.1 < heavy.share(heavy.chosen(set(), 0.2)) <= 0.15
+
+
+def test_a_key_that_does_not_fit_does_not_keep_others_out() -> None:
+    heavy = HeavyKeys()
+    heavy.see([(1, 5_000, 500), (2, 900, 90)], range(300), 10_000, 1_000, 10_000)
+    assert heavy.chosen(set(), 0.2) == {2}
+    assert heavy.chosen(set(), 0.8) == {1, 2}
 
 
 def test_the_order_of_headers_does_not_matter() -> None:

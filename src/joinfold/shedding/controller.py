@@ -17,19 +17,18 @@ class Controller:
         self.clock_us: int | None = None
         self.pace = Pace()
 
-    def share(self, rows: int, clock_us: int | None, sampled: LoadPart, whole: LoadPart, certain: float) -> float:
+    def share(self, rows: int, clock_us: int | None, sampled: LoadPart, whole: LoadPart) -> float:
         """The share of a micro-batch's rows that can be afforded: the smallest that a budget allows.
 
-        The windows would hold ``sampled``, of which a share ``certain`` stays anyway, and beside it the load of the
-        streams that stay ``whole``.
+        The windows would hold ``sampled``, and beside it the load of the streams that stay ``whole``.
         """
         shares = [self.processed(rows, clock_us)]
         for budget in self.shedding.budgets:
             match budget:
                 case HoldRows(rows=most):
-                    shares.append(held_share(most - whole.entries, sampled.entries, certain * sampled.entries))
+                    shares.append(held_share(most - whole.entries, sampled.entries))
                 case HoldBytes(size_bytes=most):
-                    shares.append(held_share(most - whole.size_bytes, sampled.size_bytes, certain * sampled.size_bytes))
+                    shares.append(held_share(most - whole.size_bytes, sampled.size_bytes))
                 case HoldAvailable() | Process() | KeepUp():
                     pass
                 case _:

@@ -18,6 +18,7 @@ from joinfold.physical.shedding import DRAWS
 MOST_CERTAIN = 256
 REMEMBERED = 2 * MOST_CERTAIN
 SMALLEST = 64
+MOST_ROOM = 0.75  # the part of what can be held that certain keys may take
 HEAVY = 3  # a heavy key has at least so many times the rows of an average key
 STAYS = 2  # a key that is certain stays so with half the rows that it takes to become so: the choice seldom changes
 
@@ -60,19 +61,17 @@ class HeavyKeys:
         return (SMALLEST - 1) * DRAWS / smallest[-1]
 
     def chosen(self, certain: set[int], share: float) -> set[int]:
-        """The keys to keep for certain from now on if a sample keeps this share of keys.
+        """The keys to keep for certain from now on if this share of all entries can be held.
 
-        ``certain`` are those so far. The keys have at most half of the entries that the sample has.
+        ``certain`` are those so far. They get at most three quarters of what can be held.
         """
         least = self.rows / max(min(2 * share, 1 / HEAVY) * self.keys, 1)
-        found, room = set[int](), share * self.entries / 2
+        found, room = set[int](), MOST_ROOM * share * self.entries
         for draw in self._by_weight()[:MOST_CERTAIN]:
             rows, entries = self.counts[draw]
-            room -= entries
-            if room < 0:
-                break
-            if rows * (STAYS if draw in certain else 1) >= least:
+            if rows * (STAYS if draw in certain else 1) >= least and entries <= room:
                 found.add(draw)
+                room -= entries
         return found
 
     def share(self, keys: Iterable[int]) -> float:

@@ -78,6 +78,14 @@ class Rates:
         """Whether every cell holds everything: rates never fall, so the oldest one tells."""
         return all(segments[0].rate == WHOLE for segments in self.segments.values())
 
+    def is_rising(self, first_cells: Mapping[int, int]) -> bool:
+        """Whether windows that begin at these cells still hold cells from before the rate was last raised."""
+        return any(
+            segments[-1].start > first_cells[stream] and segments[-2].rate < segments[-1].rate
+            for stream, segments in self.segments.items()
+            if len(segments) > 1
+        )
+
     def lower(self, rate: int, batch: int, certain: set[int]) -> None:
         """Thins all cells to at most this rate, except for keys that are certain from now on."""
         self._replace_certain(certain, batch)

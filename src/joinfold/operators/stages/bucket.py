@@ -78,6 +78,7 @@ class Bucket(ABC):
         self.rows_read = [0] * timing.streams  # of the last micro-batch, in all buckets together
         self.touched_before = 0  # by the structures of earlier windows, before a rebuild
         self.observed = Observed(timing.windows)
+        self.thins = False
         self.sampler = Sampler(shedding, timing) if isinstance(shedding, Sampling) else None
 
     @property
@@ -225,8 +226,8 @@ class Bucket(ABC):
 
     @property
     def has_shed_more(self) -> bool:
-        """Whether the last micro-batch has lowered the rate, so that stored rows have to be thinned."""
-        return self.sampler is not None and self.sampler.lowered
+        """Whether stored rows have to be thinned after this micro-batch."""
+        return self.thins
 
     def _sampled_stream(self, stored: Stored) -> int | None:
         """The stream that stored rows come from, if it is sampled."""

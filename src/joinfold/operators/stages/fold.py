@@ -24,7 +24,7 @@ from joinfold.operators.stages.bucket import Accepted
 from joinfold.operators.stages.intake import Intake, Moved, TimedIntake, ViewIntake
 from joinfold.operators.stages.live_bucket import LiveBucket
 from joinfold.operators.stages.measured_selectivity import SelectivityCount
-from joinfold.operators.stages.sampling import in_sample, replicates, weighted
+from joinfold.operators.stages.sampling import difference, in_sample, replicates, weighted
 from joinfold.physical.choice import FoldChoice
 from joinfold.physical.shedding import WHOLE, KeySampling, Shedding
 from joinfold.physical.source import ConstantRow, StreamRows, ViewOf
@@ -164,7 +164,7 @@ class Fold(LiveBucket):
             self.contents = contents
             self._drop_gone()
             self.contents = [NOTHING] * self.timing.streams
-            self.sample = self._sample_of(contents)
+            self.sample = EVERYTHING if self.sampler is None else self.sampler.used
             if not self.sample.is_whole:  # until now, entries were expected under other groups
                 self._expect_all()
             self._move_to(contents, applied)
@@ -194,10 +194,8 @@ class Fold(LiveBucket):
             self.samples[instant] = self.sample
             self.emit(instant, instant)
         self._drop_gone()
-        if self.has_shed_more:
-            self._thin()
         if self.sampler is not None:
-            self.sampler.forget(self._first_cells(self.contents))
+            self._thin(is_moved=bool(len(instants)))
         emitted = self.live.emitted()
         if len(instants):
             self.live.windows.expire(int(instants[-1]))
@@ -247,10 +245,7 @@ class Fold(LiveBucket):
     # --- sampling ---------------------------------------------------------------------------------------------------
 
     def first_needed(self, stream: int) -> int:
-        """The first cell, or the first time where rows are numbered, that the window still holds.
-
-        Beside windows with PARTITION BY, only what their stage knows too.
-        """
+        """The first cell, or time of a numbered row, in the window. Beside PARTITION BY, only what its stage knows too."""
         if any(isinstance(window, PartitionedRows) for window in self.timing.windows):
             return super().first_needed(stream)
         return self.calendars[stream].done_before(self.contents[stream][0])
@@ -266,32 +261,63 @@ class Fold(LiveBucket):
         shedding = None if self.sampler is None else self.sampler.shedding
         if not isinstance(shedding, KeySampling) or not shedding.groups_are_whole:
             return None
-        totals, rate = self.live.windows.totals, self.sample.rate
-        groups = self.live.vocabulary.group_columns(totals.group_ids(np.flatnonzero(totals.totals.ints[:, 0])))
-        replicates = groups[self.body.groups.index(self.body.replicates[0])]
-        return int(np.count_nonzero(replicates.to_numpy() >= 0) * (WHOLE - rate) / rate)
+        groups, rate = self.live.groups(), self.sample.rate
+        replicates = groups[self.body.groups.index(self.body.replicates[0])].to_numpy()
+        return int(np.count_nonzero(replicates >= 0) * (WHOLE - rate) / rate)
 
     def _sample_of(self, contents: list[Content]) -> Sample:
         """What all cells of these contents have in common."""
-        if self.sampler is None:
-            return EVERYTHING
-        return self.sampler.sample(self._first_cells(contents))
+        return EVERYTHING if self.sampler is None else self.sampler.sample(self._first_cells(contents))
 
     def _first_cells(self, contents: list[Content]) -> dict[int, int]:
         pairs = zip(self.calendars, contents, strict=True)
         return {stream: calendar.done_before(own[0]) for stream, (calendar, own) in enumerate(pairs)}
 
     def _use(self, sample: Sample) -> None:
-        """Lets the windows have another sample of the cells that they hold.
+        """Lets the windows have another sample: exchanges what differs, if it can be taken back, or rebuilds all.
 
-        They are rebuilt, since what was charged to an entry cannot be taken back. A view also emits the groups that the
-        new sample does not have.
+        A view that is rebuilt also emits the groups that the new sample does not have.
         """
-        old = self.live
-        self.sample = sample
+        if self._can_exchange(sample):
+            self._exchange(sample)
+            return
+        old, self.sample = self.live, sample
         self.rebuild()
         if self.is_view:
             self.live.touch_groups_of(old)
+
+    def _can_exchange(self, sample: Sample) -> bool:
+        """Extremes, and what TC charges, are not taken back. If rows are sampled, all of them count for others."""
+        if self.position.applied is None or self.sample.is_whole or sample.is_whole or self.sampler is None:
+            return False
+        timed = all(isinstance(intake, TimedIntake) for intake in self._drawn.values())
+        by_key = isinstance(self.sampler.shedding, KeySampling)
+        return timed and by_key and not self.body.extremes and self.choice.method == "ic"
+
+    def _exchange(self, sample: Sample) -> None:
+        now, entering = self.position.applied, list[tuple[int, Moved]]()
+        assert self.sampler is not None and now is not None
+        for ordinal, intake in self._drawn.items():
+            assert isinstance(intake, TimedIntake)
+            held = intake.cells.between(*self.contents[intake.stream])
+            if held is not None:
+                leaves, enters = difference(self.sampler.shedding, self.sample, sample, held)
+                gone = self._sampled(ordinal, Moved(held.take(leaves), None, None)).gone
+                if gone is not None:
+                    self.live.windows.leave(ordinal, gone, now)
+                new = held.take(enters)
+                entering += [(ordinal, Moved(None, new, intake.calendar.leave(new.cells, now)))] if len(new) else []
+        self.sample = sample
+        self._expect_all()
+        for ordinal, moved in entering:
+            _, entered, until = self._sampled(ordinal, moved)
+            assert entered is not None and until is not None
+            self.live.windows.enter(ordinal, entered, until, now)
+
+    @property
+    def _drawn(self) -> dict[int, Intake]:
+        """The intakes of the inputs that are sampled."""
+        return {ordinal: intake for ordinal, intake in self.intakes.items() if self.inputs[ordinal].drawn_by}
 
     def _sampled(self, ordinal: int, moved: Moved) -> Moved:
         """What leaves and enters, without what the sample does not have."""
@@ -301,9 +327,7 @@ class Fold(LiveBucket):
             new, leaves = self._with_replicates(ordinal, new.take(has)), leaves[has]
         if gone is not None and gone.draws is not None:
             gone = self._with_replicates(ordinal, gone.take(in_sample(self.sample, gone)))
-        return Moved(
-            gone if gone is not None and len(gone) else None, new if new is not None and len(new) else None, leaves
-        )
+        return Moved(gone or None, new or None, leaves)
 
     def _with_replicates(self, ordinal: int, entries: Entries) -> Entries:
         """Entries whose groups are divided by the replicates of the sample.
@@ -316,12 +340,15 @@ class Fold(LiveBucket):
         payload = entries.payload if isinstance(self.sampler.shedding, KeySampling) else weighted(self.sample, entries)
         return replace(entries, group=group, payload=payload)
 
-    def _thin(self) -> None:
-        """Drops the entries that are no longer held."""
+    def _thin(self, is_moved: bool) -> None:
+        """Drops the entries that are no longer held, once the windows have a sample that does not need them."""
         assert self.sampler is not None
-        for ordinal, intake in self.intakes.items():
-            if self.inputs[ordinal].drawn_by:
+        self.sampler.used, self.thins = self.sample, False
+        if self.sampler.lowered and (is_moved or self.position.applied is None):
+            for intake in self._drawn.values():
                 intake.thin(self.sampler.still_holds)
+            self.sampler.lowered, self.thins = False, True
+        self.sampler.forget(self._first_cells(self.contents))
 
     def _drop_gone(self) -> None:
         """Drops the entries that have left their windows."""

@@ -94,7 +94,9 @@ class LastRows(Bucket):
         if until is None:
             return NOTHING_EMITTED
         self.position.answered = until
-        if self.has_shed_more:
+        if self.sampler is not None:
+            self.thins, self.sampler.lowered = self.sampler.lowered, False
+        if self.thins:
             self.waiting = [self.still_held(Waiting(), batch) for batch in self.waiting]
             self.inside = [self.still_held(Inside(), batch) for batch in self.inside]
         new = self._final(until)

@@ -290,11 +290,6 @@ class RationedJoin(AsFoundJoin):
         if self.thin_at is not None and self.thin_at <= answered + 1:
             self.thins, self.thin_at = True, None
 
-    @property
-    def has_shed_more(self) -> bool:
-        """Whether stored entries have to be thinned."""
-        return self.thins
-
     def still_held(self, stored: Stored, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Stored rows without those that no row to come will find."""
         watermark = self.watermark

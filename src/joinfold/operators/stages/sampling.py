@@ -8,6 +8,7 @@ uses the sample that all its cells have in common.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,16 @@ from joinfold.shedding.control import Steps
 from joinfold.shedding.controller import Controller
 from joinfold.shedding.heavy_keys import HeavyKeys
 from joinfold.shedding.live_load import LiveLoad, LoadPart
-from joinfold.shedding.rates import Rates, Sample, threshold
+from joinfold.shedding.rates import EVERYTHING, Rates, Sample, threshold
 from joinfold.window import PartitionedRows
 
 
 class Sampler:
-    """The rates of a stage's streams, and what they are derived from. ``lowered``: by the last micro-batch."""
+    """The rates of a stage's streams, and what they are derived from.
+
+    ``lowered``: a rate was lowered, and what is held has not been thinned since. ``used`` is the sample of the last
+    answer.
+    """
 
     def __init__(self, shedding: Sampling, timing: Timing) -> None:
         self.shedding = shedding
@@ -45,13 +50,13 @@ class Sampler:
         self.steps = Steps()
         self.batch = 0
         self.lowered = False
+        self.used = EVERYTHING
 
     def see(self, loads: Iterable[tuple[int, Load]], first_cells: Mapping[int, int]) -> None:
         """Takes the headers of a micro-batch and decides its rate; ``first_cells`` are still needed of each stream."""
         loads = list(loads)
         if not loads:
             return
-        self.lowered = False
         self.batch += 1
         self.load.forget(first_cells)
         seen = self.load.last_cells()
@@ -68,25 +73,31 @@ class Sampler:
         heavy = (key for load in sampled for key in load.heavy)
         smallest = (draw for load in sampled for draw in load.smallest)
         self.heavy.see(heavy, smallest, rows, entries, live_rows)
-        self._decide(loads, seen)
+        self._decide(loads, seen, first_cells)
 
-    def _decide(self, loads: list[tuple[int, Load]], seen: Mapping[int, int]) -> None:
+    def _decide(self, loads: list[tuple[int, Load]], seen: Mapping[int, int], needed: Mapping[int, int]) -> None:
+        """Decides the rate and the certain keys.
+
+        What a higher rate costs shows only when the windows have no older cells. Until then it is not raised again,
+        unless everything can be kept.
+        """
         rows = sum(load.rows for _, load in loads)
         clock_us = max((load.clock_us for _, load in loads if load.clock_us is not None), default=None)
         current, certain = self.rates.current, set(self.rates.certain)
         whole = sum((self._held(stream) for stream in self.load.parts if stream not in self.rates.segments), _NOTHING)
         sampled = sum(map(self._held, self.rates.segments), _NOTHING)
-        share = self.controller.share(rows, clock_us, sampled, whole, self.heavy.share(certain))
-        self.steps = self.steps.toward(share)
+        affordable = self.controller.share(rows, clock_us, sampled, whole)
+        chosen = self.heavy.chosen(certain, affordable) if affordable < 1 or current < WHOLE else set[int]()
+        chosen = chosen if chosen - certain else certain
+        steps = self.steps.toward(_beside(self.heavy.share(chosen), affordable))
+        waits = self.steps.rate < steps.rate < WHOLE and self.rates.is_rising(needed)
+        self.steps = replace(steps, rate=self.steps.rate) if waits else steps
         rate = self._possible(self.steps.rate)
         self.controller.use(rate / WHOLE)
-        if rate == current == WHOLE:
-            return
-        chosen = self.heavy.chosen(certain, rate / WHOLE)
         if rate < current:
             self.rates.lower(rate, self.batch, chosen)
             self.lowered = True
-        elif rate > current or chosen - certain:
+        elif rate > current or chosen != certain:
             self.rates.go_on(rate, self.batch, chosen, seen)
 
     def _held(self, stream: int) -> LoadPart:
@@ -131,6 +142,8 @@ class Sampler:
             "load": self.load.facts(self.names),
             "controller": self.controller.facts(),
             "steps": self.steps.facts(),
+            "lowered": self.lowered,
+            "used": [self.used.rate, sorted(self.used.certain)],
         }
 
     def restore(self, facts: Mapping[str, Any]) -> None:
@@ -140,10 +153,19 @@ class Sampler:
         self.heavy = HeavyKeys.from_facts(facts["heavy"])
         self.load = LiveLoad.from_facts(facts["load"], self.names)
         self.controller.restore(facts["controller"])
-        self.steps = Steps.from_facts(facts["steps"])
+        self.steps, self.lowered = Steps.from_facts(facts["steps"]), facts["lowered"]
+        rate, certain = facts["used"]
+        self.used = Sample(rate, frozenset(certain))
 
 
 _NOTHING = LoadPart(0, 0, 0, 0)
+
+
+def _beside(certain: float, affordable: float) -> float:
+    """The share of the other entries that can be held beside the certain ones, both as shares of all."""
+    if affordable >= 1:
+        return 1.0
+    return max(affordable - certain, 0.0) / (1 - certain) if certain < 1 else 0.0
 
 
 def in_sample(sample: Sample, entries: Entries) -> Flags:
@@ -169,6 +191,13 @@ def weighted(sample: Sample, entries: Entries) -> Payload:
     weight = round(WHOLE / sample.rate)
     payload = entries.payload
     return payload if weight == 1 else payload._replace(ints=payload.ints * weight, reals=payload.reals * weight)
+
+
+def difference(shedding: Sampling, before: Sample, after: Sample, held: Entries) -> tuple[Flags, Flags]:
+    """Which entries only one of two samples has, or both in different replicates: those that leave, and that enter."""
+    had, has = in_sample(before, held), in_sample(after, held)
+    moved = replicates(shedding, before, held) != replicates(shedding, after, held)
+    return had & (~has | moved), has & (~had | moved)
 
 
 def _is_certain(sample: Sample, draws: Integers) -> Flags:

@@ -127,6 +127,11 @@ class Live:
         if len(groups) and ids:
             totals.touch(totals.group_of([ids[ordinal] for ordinal in totals.grouped]))
 
+    def groups(self) -> list[pa.Array]:
+        """The columns of the groups that exist."""
+        totals = self.windows.totals
+        return self.vocabulary.group_columns(totals.group_ids(np.flatnonzero(totals.totals.ints[:, 0])))
+
     def emit(self, instant: int, now: int, always: bool) -> None:
         """Emits the groups as they are ``now``, under an instant or another number."""
         heads = self.windows.heads(now)

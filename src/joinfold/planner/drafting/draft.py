@@ -137,6 +137,8 @@ def _refuse_unsupported(query: LogicalQuery) -> None:
     windows = [input_.window for input_ in query.streams]
     mixed = all(any(isinstance(window, kind) for window in windows) for kind in (PartitionedRows, Rows | RangeByRows))
     reasons.append((mixed and query.is_estimate, "SHED over PARTITION BY windows beside other ROWS windows"))
+    filtered = [i for i in query.streams if isinstance(i.window, PartitionedRows) and query.filters(i.alias)]
+    reasons.append((bool(filtered) and query.is_estimate, "SHED over PARTITION BY windows with a filter"))
     if query.is_plain_join and query.shed is not None:
         by_key = any(isinstance(window, PartitionedRows) for window in windows)
         reasons.append((by_key, "SHED for a plain join of PARTITION BY windows"))
