@@ -245,7 +245,7 @@ class Fold(LiveBucket):
     # --- sampling ---------------------------------------------------------------------------------------------------
 
     def first_needed(self, stream: int) -> int:
-        """The first cell, or time of a numbered row, in the window. Beside PARTITION BY, only what its stage knows too."""
+        """The first cell, or row, that the window holds. Beside PARTITION BY, only what its stage knows too."""
         if any(isinstance(window, PartitionedRows) for window in self.timing.windows):
             return super().first_needed(stream)
         return self.calendars[stream].done_before(self.contents[stream][0])
