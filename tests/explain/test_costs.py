@@ -71,3 +71,20 @@ def test_a_chosen_plan_that_is_no_alternative_is_shown(plan: PlannedQuery) -> No
 def test_the_text_says_if_nothing_is_known_of_the_streams(plan: PlannedQuery) -> None:
     assert "Nothing is known" not in cost_text(plan)
     assert "Nothing is known about the streams" in cost_text(decided(plan, streams=(StreamStatistics(),)))
+
+
+def test_how_a_plain_join_divides_its_budgets(session: jf.Session) -> None:
+    """Windows of 10,000 and 5,000 rows, of which 3,000 are held; 1,500 rows come per second, of which 300 probe."""
+    text = """SELECT t.floor, s.strength FROM temperature t [10 SECONDS], smoke s [10 SECONDS]
+              WHERE t.location = s.location SHED TO {} OPTION (rate = 't 1000, s 500')"""
+    shed = "PROCESS 300 ROWS PER SECOND AND HOLD 3000 ROWS FAVOUR ALL TO s"
+    lines = cost_text(session.sql(text.format(shed)).plan).splitlines()
+    at = lines.index("SHED, as divided among the streams")
+    assert [line.split() for line in lines[at + 2 : at + 5]] == [
+        ["temperature", "AS", "t", "0", "%", "0", "%"],
+        ["smoke", "AS", "s", "60", "%", "60", "%"],
+        [],
+    ]
+    assert any("rations which rows probe and which are held: all to s" in line for line in lines)
+    unknown = cost_text(session.sql(text.format("KEEP UP")).plan)
+    assert "What KEEP UP and the memory of the workers allow is known when the query runs." in unknown

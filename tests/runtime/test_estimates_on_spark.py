@@ -9,9 +9,9 @@ from joinfold.arrow import arrow_schema
 from joinfold.physical.column_names import ANSWER
 from joinfold.physical.shedding import WHOLE
 from joinfold.runtime.engine import finished_schema, selected
+from tests.operators.merging.test_estimating import SCHEMA, sample_of_keys
 from tests.operators.runs import tuples
 from tests.operators.sampled import WINDOW, assert_same_estimates, finished_of, merged, sampled_plan
-from tests.operators.merging.test_estimating import SCHEMA, sample_of_keys
 
 pytestmark = pytest.mark.spark
 TEXT = f"""SELECT g, COUNT(*) AS n, SUM(m) AS money, AVG(d) AS a, SUM(v) / COUNT(*) AS r, MAX(v) AS x, MAX(g) AS w,

@@ -12,7 +12,10 @@ from joinfold.amounts import NOTHING, bytes_text, number_text, seconds_text, sha
 from joinfold.explain.physical_tree import plan_tree
 from joinfold.explain.tables import Table
 from joinfold.logical.query import Input
+from joinfold.logical.shedding import HoldAvailable, KeepUp
+from joinfold.physical.shedding import PairRationing
 from joinfold.planner.cost.estimates import Alternative, Decision, Estimate, StageEstimate, StageKind
+from joinfold.planner.cost.windows import flows_of
 from joinfold.planner.forecasting import Forecast
 from joinfold.planner.planned_query import PlannedQuery
 
@@ -26,6 +29,8 @@ def cost_text(plan: PlannedQuery) -> str:
         return tree
     tables = (statistics_table(plan, plan.decision), alternatives_table(plan.decision))
     shed = [] if plan.forecast is None else [str(forecast_table(plan.forecast))]
+    if isinstance(plan.pipeline.shedding, PairRationing):
+        shed.append(str(rations_table(plan, plan.decision)))
     return "\n\n".join([tree, *map(str, tables), *shed, reason_text(plan.decision)])
 
 
@@ -111,6 +116,18 @@ def forecast_table(forecast: Forecast) -> Table:
         notes.append("The budget is below what reading the streams takes: the query will fall behind.")
     header = ("sample", "kept", "error of a count")
     return Table("SHED, with the standard error of a count over all keys", header, rows, marked=0, notes=tuple(notes))
+
+
+def rations_table(plan: PlannedQuery, decision: Decision) -> Table:
+    """How a plain join is expected to divide its budgets among its streams."""
+    *_, flows = flows_of(plan.pipeline, decision.statistics)
+    streams = zip(plan.frames, flows, strict=True)
+    rows = tuple((stream_text(own.input), share_text(flow.probing), share_text(flow.held)) for own, flow in streams)
+    notes = []
+    shedding = plan.pipeline.shedding
+    if shedding is not None and any(isinstance(budget, KeepUp | HoldAvailable) for budget in shedding.budgets):
+        notes.append("What KEEP UP and the memory of the workers allow is known when the query runs.")
+    return Table("SHED, as divided among the streams", ("stream", "rows that probe", "held"), rows, notes=tuple(notes))
 
 
 def reason_text(decision: Decision) -> str:

@@ -6,12 +6,13 @@ from typing import TypeAlias, assert_never
 from joinfold.explain.logical_tree import when_text
 from joinfold.explain.tree import Tree
 from joinfold.logical.expressions import Expression
+from joinfold.logical.shedding import AllTo
 from joinfold.logical.sql import expression_text, input_text
 from joinfold.physical.choice import FoldChoice
 from joinfold.physical.payload import InputSpec
 from joinfold.physical.plan import Attachment, Frame, FrameColumn, PhysicalPlan
 from joinfold.physical.probe_order import steps_from
-from joinfold.physical.shedding import KeySampling, RowSampling
+from joinfold.physical.shedding import KeySampling, PairRationing, RowSampling
 from joinfold.physical.source import ConstantRow, StreamRows, ViewOf
 from joinfold.physical.stage import (
     Body,
@@ -143,7 +144,7 @@ def _number_rows_tree(plan: PhysicalPlan, stage: NumberRows, number: int, note: 
 
 
 def _shed_trees(plan: PhysicalPlan) -> list[Tree]:
-    """What SHED samples, and which streams stay whole."""
+    """What SHED samples, and which streams stay whole; in a plain join, how it divides what there is."""
     shedding = plan.pipeline.shedding
     match shedding:
         case KeySampling(streams=streams):
@@ -152,8 +153,14 @@ def _shed_trees(plan: PhysicalPlan) -> list[Tree]:
             title = f"sheds keys of {_equality(plan.keys[number])}; the heaviest stay"
         case RowSampling(streams=streams):
             title = "sheds rows of each stream by themselves"
-        case _:
+        case PairRationing(favour=AllTo(alias=alias)):
+            return [Tree(f"rations which rows probe and which are held: all to {alias}")]
+        case PairRationing(favour=favour):
+            return [Tree(f"rations which rows probe and which are held: {favour}")]
+        case None:
             return []
+        case _:
+            assert_never(shedding)
     whole = [name for stream, name in enumerate(plan.timing.names) if stream not in streams]
     return [Tree(title + (f"; all rows of {' and '.join(whole)} stay" if whole else ""))]
 
