@@ -16,6 +16,8 @@ from joinfold_bench.shedding.cases import AGGREGATES, Aggregate, Case, Estimated
 
 COVERED_BAR = (0.92, 0.98)
 """How often intervals of 95 % should hold the exact value."""
+SURE = 2.0
+"""By how many standard errors the share has to be outside before it is."""
 BIAS_BAR = 3.0
 """By how many standard errors the mean error of COUNT and SUM may differ from 0."""
 KEPT_STEPS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
@@ -28,6 +30,11 @@ class Mean:
 
     value: float
     error: float
+
+    @property
+    def in_errors(self) -> float:
+        """The mean in standard errors; 0 if there is no error."""
+        return self.value / self.error if self.error else 0.0
 
     @classmethod
     def by_case(cls, estimates: Iterable[Estimated], measure: Callable[[Estimated], float]) -> "Mean | None":
@@ -76,23 +83,38 @@ class Coverage:
 
     @property
     def is_covered(self) -> bool | None:
-        """Whether the intervals hold the exact value as often as they should; None without intervals."""
-        return None if self.covered is None else COVERED_BAR[0] <= self.covered.value <= COVERED_BAR[1]
+        """Whether the intervals hold the exact value as often as they should; None if there are too few to say."""
+        if self.covered is None:
+            return None
+        low, high = COVERED_BAR
+        if low <= self.covered.value <= high:
+            return True
+        outside = max(low - self.covered.value, self.covered.value - high)
+        return False if outside > SURE * self.covered.error > 0 else None
 
     @property
     def is_unbiased(self) -> bool | None:
         """Whether the mean error is 0 within its standard error; None for AVG."""
-        return None if self.error is None else abs(self.error.value) <= BIAS_BAR * self.error.error
+        return None if self.error is None else abs(self.error.in_errors) <= BIAS_BAR
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of case: sampler, distribution of keys, whether there are groups. None: any."""
+    """A kind of case: sampler, distribution of keys, whether there are groups, whether the load changes. None: any."""
 
     sampler: Sampler | None = None
     distribution: str | None = None
     is_grouped: bool | None = None
     changes: bool | None = None
+
+    def __str__(self) -> str:
+        named = (
+            f"by {self.sampler}" if self.sampler else "",
+            self.distribution or "",
+            {True: "groups", False: "no groups", None: ""}[self.is_grouped],
+            {True: "load changes", False: "load stays", None: ""}[self.changes],
+        )
+        return ", ".join(filter(None, named)) or "all"
 
     def has(self, case: Case) -> bool:
         """Whether a case is of this kind."""

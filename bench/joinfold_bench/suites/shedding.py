@@ -20,7 +20,6 @@ from joinfold_bench.shedding.coverage import (
     SAMPLERS,
     Coverage,
     Kind,
-    Mean,
     coverage_by_change,
     coverage_by_kept,
     coverage_by_kind,
@@ -55,9 +54,8 @@ class SheddingResults(Results):
 
     def tables(self) -> list[Table]:
         """The tables to print, in order."""
-        by_kind = _coverage_table("Estimates, by kind of case", coverage_by_kind(self.estimates))
-        by_change = _coverage_table("Estimates, by change of load", coverage_by_change(self.estimates))
-        tables = [by_kind, by_change, _holding_table(self.holding), _error_table(self.holding)]
+        coverage = _coverage_table([*coverage_by_kind(self.estimates), *coverage_by_change(self.estimates)])
+        tables = [coverage, _holding_table(self.holding), _error_table(self.holding)]
         return [*tables, _keep_up_table(self.keeping_up)] if self.keeping_up else tables
 
     def figures(self) -> dict[str, Any]:
@@ -99,36 +97,36 @@ def _coverage_json(coverage: Coverage) -> dict[str, Any]:
     return asdict(coverage) | {"is_covered": coverage.is_covered, "is_unbiased": coverage.is_unbiased}
 
 
-def _coverage_table(title: str, rows: Sequence[tuple[Kind, Coverage]]) -> Table:
-    columns = ("cases", "estimates", "with bounds", "covered", "±", "median width", "mean error", "std errors")
+def _coverage_table(rows: Sequence[tuple[Kind, Coverage]]) -> Table:
+    columns = ("cases", "estimates", "bounded", "covered", "width", "error", "in std errors")
+    low, high = COVERED_BAR
     table = new_table(
-        f"{title}: covered should be {COVERED_BAR[0]:g} to {COVERED_BAR[1]:g}",
-        *("aggregate", "sample", "keys", "groups", "load", *columns, ""),
+        f"Intervals of 95 %: {low:g} to {high:g} of them should hold the exact value; mean errors should be 0",
+        *("cases with", "aggregate", *columns, ""),
         numeric=columns,
     )
     for kind, own in rows:
-        missed = [name for name, met in (("covered", own.is_covered), ("mean error", own.is_unbiased)) if met is False]
         table.add_row(
+            str(kind),
             own.aggregate,
-            f"by {kind.sampler}" if kind.sampler else "all",
-            kind.distribution or "all",
-            {True: "yes", False: "no", None: "all"}[kind.is_grouped],
-            {True: "changes", False: "stays", None: "all"}[kind.changes],
             f"{own.cases:,}",
             f"{own.estimates:,}",
             f"{own.bounded:.0%}",
-            "" if own.covered is None else f"{own.covered.value:.3f}",
-            "" if own.covered is None else f"{own.covered.error:.3f}",
+            "" if own.covered is None else f"{own.covered.value:.3f} ± {own.covered.error:.3f}",
             "" if own.width is None else f"{own.width:.1%}",
             "" if own.error is None else f"{own.error.value:+.2%}",
-            "" if own.error is None else f"{_ratio(own.error):+.1f}",
-            f"missed: {', '.join(missed)}" if missed else "met",
+            "" if own.error is None else f"{own.error.in_errors:+.1f}",
+            _verdict(own),
         )
     return table
 
 
-def _ratio(mean: Mean) -> float:
-    return mean.value / mean.error if mean.error else 0.0
+def _verdict(coverage: Coverage) -> str:
+    bars = {"covered": coverage.is_covered, "error": coverage.is_unbiased}
+    missed = [name for name, met in bars.items() if met is False]
+    if missed:
+        return f"missed: {', '.join(missed)}"
+    return "met" if coverage.is_covered else "too few"
 
 
 def _holding_table(runs: Sequence[HoldingRun]) -> Table:

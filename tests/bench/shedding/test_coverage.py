@@ -64,11 +64,23 @@ def test_coverage_counts_only_intervals_with_both_bounds() -> None:
 
 @pytest.mark.parametrize(
     ("covered", "error", "is_covered", "is_unbiased"),
-    [(0.92, 0.03, True, True), (0.98, -0.03, True, True), (0.9, 0.031, False, False), (0.99, 0.0, False, True)],
+    [
+        (Mean(0.92, 0.01), 0.03, True, True),
+        (Mean(0.98, 0.01), -0.03, True, True),
+        (Mean(0.9, 0.005), 0.031, False, False),
+        (Mean(0.9, 0.02), 0.0, None, True),  # it may be noise
+        (Mean(0.995, 0.005), 0.0, False, True),
+        (Mean(1.0, 0.0), 0.0, None, True),  # a few cases, all of which hold
+    ],
 )
-def test_bars(covered: float, error: float, is_covered: bool, is_unbiased: bool) -> None:
-    coverage = Coverage("SUM", 9, 9, 1.0, Mean(covered, 0.1), 0.1, Mean(error, 0.01))
+def test_bars(covered: Mean, error: float, is_covered: bool | None, is_unbiased: bool) -> None:
+    coverage = Coverage("SUM", 9, 9, 1.0, covered, 0.1, Mean(error, 0.01))
     assert (coverage.is_covered, coverage.is_unbiased) == (is_covered, is_unbiased)
+
+
+def test_kinds_are_named() -> None:
+    assert str(Kind("key", "zipf", False)) == "by key, zipf, no groups"
+    assert str(Kind("row", changes=True)) == "by row, load changes" and str(Kind()) == "all"
 
 
 def test_every_estimate_is_in_one_kind_and_in_the_last_row() -> None:

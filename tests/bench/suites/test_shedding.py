@@ -53,11 +53,17 @@ def test_the_report_can_be_read(results: SheddingResults, tmp_path: Path) -> Non
     for chart in charts:
         assert ElementTree.parse(chart).getroot().tag.endswith("svg")
         assert chart.stat().st_size < 100_000
-    console = Console(width=200, record=True)
+    console = Console(width=140, record=True)
     for table in results.tables():
         console.print(table)
     printed = console.export_text()
-    assert "by key" in printed and "HOLD" in printed and "7.2 intervals" in printed and "without SHED" in printed
+    assert "by key, uniform, no groups" in printed and "…" not in printed
+    assert (
+        "by row, load stays" in printed
+        and "HOLD" in printed
+        and "7.2 intervals" in printed
+        and "without SHED" in printed
+    )
 
 
 def test_the_chart_of_holding_is_that_of_a_quarter(results: SheddingResults) -> None:
@@ -83,7 +89,7 @@ def test_the_command_chooses_what_runs(
         (SheddingSettings(FULL_CASES, keeping_up=KeepUpSettings(60.0)), "a session"),
     ]
     assert FULL_CASES >= 2_000
-    assert "Estimates, by kind of case" in capsys.readouterr().out
+    assert "Intervals of 95 %" in capsys.readouterr().out
 
 
 def test_the_loads_run_only_with_a_session(monkeypatch: pytest.MonkeyPatch) -> None:
