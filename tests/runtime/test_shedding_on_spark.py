@@ -1,5 +1,6 @@
 """SHED on Spark: the same samples and estimates as in process, also of a process that is killed; and its progress."""
 
+import json
 import os
 import signal
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlparse
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
@@ -26,12 +28,29 @@ ROWS_PER_FILE, KEYS = 60, 40
 SHEDS = {"key": "SHED TO HOLD 150 ROWS SAMPLE BY KEY", "row": "SHED TO HOLD 200 ROWS SAMPLE BY ROW SEED 3"}
 
 
+def files_by_batch(directory: Path) -> list[dict[str, list[Path]]]:
+    """The files that Spark took in each micro-batch, from its checkpoint. After a kill, one may have two files."""
+    logs = directory / "checkpoint"
+    names, taken = dict[int, str](), dict[str, dict[int, Path]]()
+    for source in (logs / "sources").iterdir():
+        for log in (path for path in source.iterdir() if path.name.isdecimal()):
+            path = Path(urlparse(json.loads(log.read_text().splitlines()[1])["path"]).path)
+            names[int(source.name)] = path.parent.name
+            taken.setdefault(path.parent.name, {})[int(log.name)] = path
+    batches, before = [], dict.fromkeys(taken, -1)
+    for log in sorted((logs / "offsets").glob("[0-9]*"), key=lambda path: int(path.name)):
+        offsets = [json.loads(line)["logOffset"] for line in log.read_text().splitlines()[2:]]
+        now = {names[number]: offset for number, offset in enumerate(offsets)}
+        batches.append({name: [taken[name][n] for n in range(before[name] + 1, now[name] + 1)] for name in taken})
+        before = now
+    return batches
+
+
 def in_process(directory: Path, query: LogicalQuery) -> list[tuple[Any, ...]]:
-    """The answers, file by file, as Spark takes them. Files that are taken together would shed other rows."""
+    """The answers, in the micro-batches that Spark made. Other micro-batches would shed other rows."""
     machine, found = InProcess(plan_query(query), 2), []
-    for number in range(resumable.FILES):
-        tables = {name: parquet.read_table(directory / name / f"{number:03}.parquet") for name in ("a", "b")}
-        machine.feed(tables)
+    for batch in files_by_batch(directory):
+        machine.feed({name: pa.concat_tables(map(parquet.read_table, files)) for name, files in batch.items() if files})
         found.append(machine.answer())
     assert max(machine.shed.values()) > 50
     return [tuple(row.values()) for row in from_arrow(pa.concat_tables(found))]
