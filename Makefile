@@ -1,10 +1,11 @@
 # Every target first prepares what it needs: on a fresh clone, `make test` is enough.
+SHELL := bash
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 2 --dist loadfile
 
-.PHONY: setup demo test test-fast test-deep check fmt bench java
+.PHONY: setup demo test test-fast test-deep crashes damage soak ends check fmt bench java
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -27,6 +28,24 @@ test-fast: $(READY)
 test-deep: java $(READY)
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest --numprocesses 2 --dist worksteal \
 		-m "deep or (hypothesis and not spark)"
+
+# Kills queries at random moments and checks that nothing is lost, doubled or wrong. KILLS=300 takes an hour or two.
+KILLS ?= 20
+crashes: java $(READY)
+	@folder=$$(mktemp -d) && bash scripts/crash-matrix --kills $(KILLS) --seed $$RANDOM --folder $$folder && rm -r $$folder
+
+# Damages every file of a checkpoint, a file at a time.
+damage: java $(READY)
+	@folder=$$(mktemp -d) && bash scripts/damage-grid --seed $$RANDOM --folder $$folder && rm -r $$folder
+
+# Runs a query for HOURS by the clock, and checks that answers are right and nothing grows.
+HOURS ?= 2
+soak: java $(READY)
+	bash scripts/soak --hours $(HOURS) --folder $$(mktemp -d)/soak
+
+# Queries with millions of keys and rows, and values of 10 MB.
+ends: java $(READY)
+	bash scripts/ends
 
 check: $(READY)
 	$(BIN)/ruff format --check src bench tests

@@ -66,6 +66,7 @@ SLOW = (
     "operators/state/test_chunks_of_views.py",
     "operators/state/test_chunks_of_windows.py",
     "operators/state/test_golden_states.py",
+    "operators/state/test_rescaling.py",
     "operators/test_aggregates.py",
     "operators/test_arguments.py",
     "operators/test_chain.py",
@@ -80,6 +81,7 @@ SLOW = (
     "planner/test_decision_laws.py",
     "reference/test_duck.py",
     "shedding/test_intervals.py",
+    "simulation/test_it_finds_faults.py",
     "statistics/test_analysis.py",
     "tests/test_seeds.py",
     "tests/test_strategies.py",
@@ -121,7 +123,7 @@ def empty_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[object]:
-    from joinfold.runtime.local import start_local_spark
+    from joinfold.runtime.sessions.local import start_local_spark
 
     session = start_local_spark()
     yield session

@@ -55,6 +55,10 @@ class Asked:
         return self.shed is not None and any(isinstance(budget, KeepUp | Process) for budget in self.shed.budgets)
 
     @property
+    def holds(self) -> bool:
+        return self.shed is not None and any(budget.kind == "HOLD" for budget in self.shed.budgets)
+
+    @property
     def samples_rows(self) -> bool:
         return self.is_estimate and self.shed is not None and self.shed.sampler == "row"
 
@@ -211,12 +215,6 @@ REFUSALS = (
         lambda asked: asked.is_estimate and asked.is_answered_on_arrival and asked.reads_clock,
     ),
     Refusal(
-        "no engine runs SHED with EMIT ON ARRIVAL yet$",
-        SEMANTICS,
-        "No engine runs HOLD under EMIT ON ARRIVAL yet",
-        lambda asked: asked.is_estimate and asked.is_answered_on_arrival and not asked.reads_clock,
-    ),
-    Refusal(
         "(BIT_|BOOL_|MIN_BY|MAX_BY).* cannot be estimated: the sample says nothing about the rows that were shed$",
         SEMANTICS,
         "BIT_AND, BIT_OR, BIT_XOR, BOOL_AND, BOOL_OR, MIN_BY and MAX_BY in estimates",
@@ -272,6 +270,12 @@ REFUSALS = (
         "AT LEAST for all streams together more than the budget",
         lambda asked: not asked.is_estimate and asked.floors_exceed_budgets,
     ),
+    Refusal(
+        "SHED TO HOLD cannot be kept: the last rows of each partition of '.*' are all needed$",
+        SEMANTICS,
+        "HOLD in a plain join with a `[PARTITION BY … ROWS n]` window",
+        lambda asked: not asked.is_estimate and asked.holds and asked.has_window(PartitionedRows),
+    ),
     # --- by the planner: queries that no engine runs
     Refusal(
         "no engine runs PARTITION BY windows with EMIT ON ARRIVAL yet$",
@@ -282,15 +286,9 @@ REFUSALS = (
         ),
     ),
     Refusal(
-        "no engine runs SHED for a plain join of PARTITION BY windows yet$",
-        SEMANTICS,
-        "No engine runs SHED yet for a plain join with a `[PARTITION BY … ROWS n]` window",
-        lambda asked: asked.shed is not None and not asked.is_estimate and asked.has_window(PartitionedRows),
-    ),
-    Refusal(
         "no engine runs SHED for a plain join with SYNC ON WINDOW ID yet$",
         SEMANTICS,
-        "or with SYNC ON WINDOW ID",
+        "No engine runs SHED yet for a plain join with SYNC ON WINDOW ID",
         lambda asked: asked.shed is not None and not asked.is_estimate and "SYNC ON WINDOW ID" in asked.text,
     ),
     # --- by the planner: plans that are impossible

@@ -49,11 +49,7 @@ NEIGHBOURS = [
     (asked(COLUMNS, SLIDE, SLIDE, f"{KEYS} {BY_KEY}"), asked(COUNT, SLIDE, SLIDE, f"{KEYS} {BY_KEY}")),
     (
         asked(COUNT, "[ROWS 2]", "[ROWS 2]", f"{KEYS} EMIT ON ARRIVAL SHED"),
-        asked(COUNT, "[ROWS 2]", "[ROWS 2]", f"{KEYS} EMIT ON TRIGGER SHED"),
-    ),
-    (
         asked(COUNT, "[ROWS 2]", "[ROWS 2]", f"{KEYS} EMIT ON ARRIVAL {HOLD}"),
-        asked(COUNT, "[ROWS 2]", "[ROWS 2]", f"{KEYS} EMIT ON TRIGGER {HOLD}"),
     ),
     (asked("MAX_BY(a.v, b.v) AS n", SLIDE, SLIDE, f"{KEYS} {HOLD}"), asked(MAX, SLIDE, SLIDE, f"{KEYS} {HOLD}")),
     ((f"{RELATION} {HOLD}", Plan()), asked(COUNT, SLIDE, SLIDE, f"{KEYS} {HOLD}")),
@@ -80,12 +76,12 @@ NEIGHBOURS = [
         asked(COLUMNS, SLIDE, SLIDE, f"{KEYS} SHED TO HOLD 20 ROWS AT LEAST 10 ROWS OF EACH"),
     ),
     (
-        asked(COUNT, "[PARTITION BY k ROWS 1]", "[ROWS 2]", f"{KEYS} EMIT ON ARRIVAL"),
-        asked(COUNT, "[PARTITION BY k ROWS 1]", "[ROWS 2]", f"{KEYS} EMIT ON TRIGGER"),
+        asked(COLUMNS, "[PARTITION BY k ROWS 1]", SLIDE, f"{KEYS} SHED"),
+        asked(COLUMNS, "[PARTITION BY k ROWS 1]", SLIDE, f"{KEYS} SHED TO KEEP UP"),
     ),
     (
-        asked(COLUMNS, "[PARTITION BY k ROWS 1]", SLIDE, f"{KEYS} {HOLD}"),
-        asked(COLUMNS, "[ROWS 1]", SLIDE, f"{KEYS} {HOLD}"),
+        asked(COUNT, "[PARTITION BY k ROWS 1]", "[ROWS 2]", f"{KEYS} EMIT ON ARRIVAL"),
+        asked(COUNT, "[PARTITION BY k ROWS 1]", "[ROWS 2]", f"{KEYS} EMIT ON TRIGGER"),
     ),
     (
         asked(COLUMNS, SLIDE, SLIDE, f"{KEYS} SYNC ON WINDOW ID {HOLD}"),

@@ -278,3 +278,24 @@ def test_a_dataframe_is_looked_at_only_where_plans_have_rivals() -> None:
     assert jobs == [SAMPLED_ROWS] * 2
     Frame.isStreaming = True
     assert session.sql(f"{joined} AND a.v < b.v").statistics.streams[0].origin == "assumed"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"sink": 5}, "sink cannot be 5\nHint: give the name of a sink of Spark, or a function."),
+        ({"checkpoint": ""}, "checkpoint cannot be ''\nHint: give a directory, as text or as a path."),
+        ({"checkpoint": None}, "checkpoint cannot be None\nHint: give a directory, as text or as a path."),
+        ({"trigger": 5}, "trigger cannot be 5\nHint: give a text such as '5 seconds' or 'available'."),
+        ({"partitions": 0}, "partitions cannot be 0\nHint: give a whole number of at least 1."),
+        ({"partitions": "2"}, "partitions cannot be '2'\nHint: give a whole number of at least 1."),
+        ({"name": 5}, "name cannot be 5\nHint: give a text."),
+    ],
+)
+def test_wrong_arguments_of_start_are_refused_before_spark_is_needed(arguments: dict[str, Any], told: str) -> None:
+    session = Session()
+    session.stream("a", "k INT, ts TIMESTAMP", time="ts")
+    query = session.sql("SELECT COUNT(*) AS n FROM a [TUMBLE 1 MINUTE]")
+    with pytest.raises(UsageError) as refused:
+        query.start(**{"sink": "console", "checkpoint": "state", **arguments})
+    assert str(refused.value) == told

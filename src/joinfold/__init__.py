@@ -31,7 +31,7 @@ from joinfold.measures import (
 )
 from joinfold.planner.forcing import Plan
 from joinfold.query import Query
-from joinfold.session import Session
+from joinfold.session import Session, configure
 
 __all__ = [
     "Builder",
@@ -51,6 +51,7 @@ __all__ = [
     "bit_xor",
     "bool_and",
     "bool_or",
+    "configure",
     "corr",
     "count",
     "covar_pop",

@@ -11,6 +11,7 @@ the one for SQL text, so both ways give the same logical query.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from math import isfinite
 from typing import Self
 
@@ -77,7 +78,9 @@ class Builder(Query):
             raise UsageError("an alias cannot be empty")
         return self._with_input(alias=name)
 
-    def window(self, size: str, slide: str | int | None = None, start: str | None = None) -> Self:
+    def window(
+        self, size: str | timedelta, slide: str | timedelta | int | None = None, start: str | None = None
+    ) -> Self:
         """Sets a window in time; it slides by a time, by a number of rows, or, without ``slide``, continuously."""
         window: Window
         if slide is None:
@@ -90,7 +93,7 @@ class Builder(Query):
             raise UsageError("start needs a window with a slide in time", "give slide, such as slide='1 minute'.")
         return self._with_input(window=window)
 
-    def tumble(self, size: str, start: str | None = None) -> Self:
+    def tumble(self, size: str | timedelta, start: str | None = None) -> Self:
         """Sets a tumbling window: its slide is its size."""
         return self.window(size, slide=size, start=start)
 
@@ -145,13 +148,13 @@ class Builder(Query):
         """Keeps only the groups for which all conditions are true."""
         return self._with(having=(*self._parsed.having, *map(read_expression, conditions)))
 
-    def emit(self, on: str | None = None, every: str | None = None) -> Self:
+    def emit(self, on: str | None = None, every: str | timedelta | None = None) -> Self:
         """Sets when to answer: ``on`` 'slide', 'arrival' or 'trigger', or ``every`` duration."""
         if (on is None) == (every is None):
             raise UsageError("emit takes either on or every", "write emit('arrival') or emit(every='5 seconds').")
         if on is not None:
             return self._with(emit=_EMITS[_choice("emit", on, _EMITS)])
-        period_us = duration_us(every or "")
+        period_us = duration_us("" if every is None else every)
         if period_us == 0:
             raise UsageError(f"the emit period must be positive, not '{every}'")
         return self._with(emit=Every(period_us))

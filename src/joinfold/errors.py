@@ -11,11 +11,14 @@ Bugs in joinfold itself are ``AssertionError`` instead.
 """
 
 import difflib
+import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 EXCERPT_WIDTH = 76
+# controls of C0 and C1, line and paragraph separators, and what changes the direction of text
+UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 class JoinfoldError(Exception):
@@ -133,6 +136,11 @@ def keyword_hint(word: str, keywords: Iterable[str], hint: str | None = None) ->
     if near is None or near == word.upper():  # not misspelt, but in the wrong place
         return hint
     return f"did you mean {near}?" + (f" {hint[0].upper()}{hint[1:]}" if hint else "")
+
+
+def printable(text: str, kept: str = "") -> str:
+    """The text with escapes such as ``\\x1b`` in place of characters that a terminal would obey, except ``kept``."""
+    return UNPRINTABLE.sub(lambda found: found[0] if found[0] in kept else ascii(found[0])[1:-1], text)
 
 
 def _display_width(text: str) -> int:

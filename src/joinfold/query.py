@@ -1,7 +1,8 @@
 """`Query`: a query over the inputs of a session. It is bound when one of its properties is first read."""
 
+import os
 from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
@@ -21,11 +22,13 @@ from joinfold.planner.cost.estimating import Setting, estimate
 from joinfold.planner.cost.weights import usual_weights
 from joinfold.planner.declaring import Declared, with_declared
 from joinfold.planner.drafting.draft import draft
+from joinfold.planner.drafting.homes import homes_are_open
 from joinfold.planner.forcing import Plan, refuse_inputs
 from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import has_rival, plan_query
 from joinfold.planner.stream_statistics import Statistics
 from joinfold.statistics.analysis import Analysis, analyze
+from joinfold.statistics.matches import expected_matches
 from joinfold.statistics.sampling import sampled_statistics
 from joinfold.types import Schema
 
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from joinfold.runtime.handle import Handle
+    from joinfold.runtime.stages import RunId
 
 STAGES = ("cost", "physical", "logical", "windows")
 FORMATS = ("text", "html")
@@ -122,9 +126,12 @@ class Query:
 
     def to_df(self) -> "DataFrame":
         """The answers as a DataFrame for any sink of Spark; it is streaming if an input is."""
-        from joinfold.runtime.engine import default_partitions
+        from joinfold.runtime.engine import frame_partitions, run
+        from joinfold.runtime.stages import RunId
 
-        return self._frame(self.plan, default_partitions(self._data.spark))
+        frames = self._frames()
+        is_streaming = any(frame.isStreaming for frame in frames.values())
+        return run(self.plan, frames, frame_partitions(self._data.spark, is_streaming), None, RunId())
 
     def collect(self) -> pa.Table:
         """All answers over bounded inputs."""
@@ -170,7 +177,7 @@ class Query:
         self,
         sink: "str | Callable[[pa.Table, int], None]",
         *,
-        checkpoint: str,
+        checkpoint: "str | os.PathLike[str]",
         trigger: str | None = None,
         partitions: int | None = None,
         name: str | None = None,
@@ -182,29 +189,41 @@ class Query:
         function gets the answers of each micro-batch as a table, and the number of the micro-batch. After a failure it
         may get the same number again, with the same answers.
         The checkpoint belongs to the query: a later start continues where this one stopped. ``trigger`` is the time
-        between two micro-batches, or 'available' to stop after all rows that are available now.
+        between two micro-batches, or 'available' to stop after all rows that are available now. Failures are raised as
+        `JoinfoldError`, here and by the handle.
         """
-        from joinfold.runtime.engine import start
+        from joinfold.runtime.engine import run, start
+        from joinfold.runtime.failures import clear_errors
 
-        if not self.logical.streams or not any(
-            self._data.frame(i.source.name).isStreaming for i in self.logical.inputs
-        ):
-            raise UsageError(
-                "start needs a streaming DataFrame, but all inputs of this query are bounded", "use collect."
-            )
-        plan = self._plan_for(checkpoint)
-        frame = partial(self._frame, plan, trigger=trigger)
-        return start(plan, frame, self._data.spark, sink, checkpoint, trigger, partitions, name, options)
+        _refuse_arguments(sink, checkpoint, trigger, partitions, name)
+        checkpoint = os.fspath(checkpoint)
+        with clear_errors(checkpoint):
+            frames = self._frames()
+            if not self.logical.streams or not any(frame.isStreaming for frame in frames.values()):
+                raise UsageError(
+                    "start needs a streaming DataFrame, but all inputs of this query are bounded", "use collect."
+                )
+            plan = self._plan_for(checkpoint)
+
+            def frame(partitions: int, run_id: "RunId") -> "DataFrame":
+                return run(plan, frames, partitions, trigger, run_id)
+
+            return start(plan, frame, self._data.spark, sink, checkpoint, trigger, partitions, name, options)
 
     def _plan_for(self, checkpoint: str) -> PlannedQuery:
-        """The plan, or, if the checkpoint was made with another root or sampler, the best plan with that one."""
+        """The plan, or, if the checkpoint was made with another root, sampler or home, the best plan with that one."""
         from joinfold.runtime.checkpoint import recorded_manifest
 
         recorded = recorded_manifest(self._data.spark, checkpoint)
-        if recorded is None or (self.plan.root, self.plan.sampler) == (recorded.root, recorded.sampler):
+        if recorded is None:
             return self.plan
-        roots = frozenset({recorded.root})
-        return plan_query(self._draft, self._forced, self.statistics, roots=roots, sampler=recorded.sampler)
+        homes = self.plan.homes if recorded.homes is None else recorded.homes
+        if (self.plan.root, self.plan.sampler, self.plan.homes) == (recorded.root, recorded.sampler, homes):
+            return self.plan
+        roots, known = frozenset({recorded.root}), self._draft
+        if homes != known.homes:
+            known = draft(self.logical, matches=self._matches, homes_of=homes)
+        return plan_query(known, self._forced, self.statistics, roots=roots, sampler=recorded.sampler)
 
     @cached_property
     def plan(self) -> PlannedQuery:
@@ -214,7 +233,15 @@ class Query:
     @cached_property
     def _draft(self) -> PlannedQuery:
         """The plan before any decision. Statistics are sampled for it, and planning starts from it."""
-        return draft(self.logical)
+        return draft(self.logical, matches=self._matches)
+
+    @cached_property
+    def _matches(self) -> dict[tuple[str, str], float]:
+        """How many rows of each relation match a row of each stream. DataFrames are sampled only if that decides."""
+        relations = {input_.source.name for input_ in self.logical.inputs if input_.window is None}
+        is_free = not homes_are_open(self.logical)
+        samples = {name: self._data.sample(name, is_free) for name in self._names} if relations else {}
+        return expected_matches(self.logical, {name: rows for name, rows in samples.items() if rows is not None})
 
     @cached_property
     def statistics(self) -> Statistics:
@@ -244,7 +271,28 @@ class Query:
     def _names(self) -> list[str]:
         return list(dict.fromkeys(input_.source.name for input_ in self.logical.inputs))
 
-    def _frame(self, plan: PlannedQuery, partitions: int, trigger: str | None = None) -> "DataFrame":
-        from joinfold.runtime.engine import run
+    def _frames(self) -> "dict[str, DataFrame]":
+        """The DataFrames of all inputs, by the names of their streams and relations. An Arrow table goes to Spark."""
+        return {name: self._data.frame(name) for name in self._names}
 
-        return run(plan, {name: self._data.frame(name) for name in self._names}, partitions, trigger)
+
+def _refuse_arguments(sink: object, checkpoint: object, trigger: object, partitions: object, name: object) -> None:
+    """Raises `UsageError` for arguments of `Query.start` that nothing can be done with."""
+    wanted = {
+        "sink": (isinstance(sink, str) or callable(sink), sink, "the name of a sink of Spark, or a function"),
+        "checkpoint": (
+            isinstance(checkpoint, str | os.PathLike) and bool(os.fspath(checkpoint)),
+            checkpoint,
+            "a directory, as text or as a path",
+        ),
+        "trigger": (trigger is None or isinstance(trigger, str), trigger, "a text such as '5 seconds' or 'available'"),
+        "partitions": (
+            partitions is None or (isinstance(partitions, int) and partitions > 0),
+            partitions,
+            "a whole number of at least 1",
+        ),
+        "name": (name is None or isinstance(name, str), name, "a text"),
+    }
+    for argument, (is_right, value, what) in wanted.items():
+        if not is_right:
+            raise UsageError(f"{argument} cannot be {value!r}", f"give {what}.")

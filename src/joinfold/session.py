@@ -1,6 +1,7 @@
 """`Session`: the streams and relations that queries can name, and the Spark session that runs them."""
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+AHEAD = "1 day"
+"""How far event times may lie beyond the time of their micro-batch, unless told."""
+
 SAMPLED_ROWS = 100_000
 """How many rows of a DataFrame are read for statistics."""
 
@@ -28,13 +32,32 @@ SAMPLED_ROWS = 100_000
 class Session:
     """Registers inputs, and turns SQL text into queries over them.
 
-    ``Session(spark)`` uses an existing Spark session. ``Session()`` starts a local one when it is first needed.
+    ``Session(spark)`` uses an existing Spark session, with any settings. ``Session()`` starts a local one when it is
+    first needed: on so many ``cores``, with so much ``memory`` (such as '4g'), further settings in ``config``, and
+    Spark's own page if ``ui``. With ``safe`` it switches on Spark's own guards of state (see
+    docs/concepts/reliability.md).
+
     An input is a Spark DataFrame, a pyarrow Table or Schema, or a schema as text. A schema is enough to bind and
     explain a query, but not to run it.
     """
 
-    def __init__(self, spark: "SparkSession | None" = None) -> None:
+    def __init__(
+        self,
+        spark: "SparkSession | None" = None,
+        *,
+        config: Mapping[str, str] | None = None,
+        cores: int | None = None,
+        memory: str | None = None,
+        ui: bool = False,
+        safe: bool = False,
+    ) -> None:
+        local = {"config": config, "cores": cores, "memory": memory}
+        for name in (name for name, value in local.items() if spark is not None and value is not None):
+            hint = f"leave out {name}, or set it where that session is built."
+            raise UsageError(f"{name} is for a Spark that joinfold starts, but a session is given", hint)
         self._spark = spark
+        self._start: dict[str, Any] = local | {"ui": ui}
+        self._is_made_safe = not safe
         self._catalog: dict[str, Source] = {}
         self._data: dict[str, Any] = {}
         self._declared: dict[str, Declared] = {}
@@ -43,9 +66,14 @@ class Session:
     def spark(self) -> "SparkSession":
         """The Spark session that queries run in."""
         if self._spark is None:
-            from joinfold.runtime.local import start_local_spark
+            from joinfold.runtime.sessions.local import start_local_spark
 
-            self._spark = start_local_spark()
+            self._spark = start_local_spark(**self._start)
+        if not self._is_made_safe:
+            from joinfold.runtime.sessions.settings import make_safe
+
+            make_safe(self._spark)
+            self._is_made_safe = True
         return self._spark
 
     def stream(
@@ -56,8 +84,16 @@ class Session:
         delay: str = "0 seconds",
         rate: float | None = None,
         keys: Keys | None = None,
+        ahead: str | None = None,
+        idle: str | None = None,
     ) -> None:
         """Registers a stream with its event-time column ``time``; its rows may be out of order by ``delay``.
+
+        ``ahead`` is how far event times may lie beyond the time of their micro-batch, or 'off'. A started query counts
+        rows beyond that and leaves them out. The default is '1 day', and 'off' if the time column is an integer.
+
+        With ``idle='5 minutes'``, a stream that has had no rows for that long, by the times of micro-batches, does not
+        hold the watermark back; rows that it brings later may be late. By default a stream is never idle.
 
         ``rate`` and ``keys`` help to choose a plan. ``rate`` is the number of rows per second of event time. ``keys``
         is the number of distinct join keys, or the number of distinct values of each column.
@@ -66,18 +102,21 @@ class Session:
         if time is not None:
             time = _time_column(name, schema, time)
         declared = declared_stream(name, schema, rate, keys)
-        self._register(Source(name, schema, True, time, duration_us(delay)), source, declared)
+        ahead_us = _ahead_us(name, schema, time, ahead)
+        stream = Source(name, schema, True, time, duration_us(delay), ahead_us, _idle_us(name, idle))
+        self._register(stream, source, declared)
 
     def table(self, name: str, source: Any) -> None:
         """Registers a relation: a table that is the same at every instant and has no window."""
         self._register(Source(name, schema_of(source), False), source)
 
-    def sql(self, text: str, plan: Plan | None = None) -> Query:
+    def sql(self, text: str, plan: Plan | None = None, **parameters: object) -> Query:
         """Parses and binds a query; raises `QueryError` with the place of a mistake.
 
-        ``plan`` forces how the query runs and overrides OPTION; raises `QueryError` if the query cannot run that way.
+        ``parameters`` are the values of ``:name`` in the text: ``session.sql("… WHERE a.k = :key …", key=5)``. ``plan``
+        forces how the query runs and overrides OPTION; raises `QueryError` if the query cannot run that way.
         """
-        query = Query(parse(text), dict(self._catalog), self, plan)
+        query = Query(parse(text, parameters), dict(self._catalog), self, plan)
         query.logical  # noqa: B018 - binds now, so that a mistake is raised here
         if plan is not None:
             query.plan  # noqa: B018 - plans now, for the same reason
@@ -134,6 +173,15 @@ class Session:
         self._declared[source.name] = declared
 
 
+def configure(builder: "SparkSession.Builder") -> "SparkSession.Builder":
+    """Gives a builder of a Spark session the settings with which joinfold runs best. It works without them, too."""
+    from joinfold.runtime.sessions.local import RECOMMENDED
+
+    for name, value in RECOMMENDED.items():
+        builder = builder.config(name, value)
+    return builder
+
+
 def schema_of(source: Any) -> Schema:
     """The columns of an input, from anything that can be registered."""
     if isinstance(source, Schema):
@@ -166,3 +214,27 @@ def _time_column(name: str, schema: Schema, time: str) -> str:
         hint = "cast the column in the DataFrame. An integer column counts microseconds."
         raise UsageError(f"the time column '{found[0]}' of stream '{name}' is {type_}, not TIMESTAMP or integer", hint)
     return found[0]
+
+
+def _ahead_us(name: str, schema: Schema, time: str | None, ahead: str | None) -> int | None:
+    """How far event times may lie ahead; None for any time, and where rows take the time of their micro-batch."""
+    if time is None or (ahead is not None and ahead.strip().lower() == "off"):
+        return None
+    if not schema.type_of(time).is_integer:
+        return duration_us(AHEAD if ahead is None else ahead)
+    if ahead is None:
+        return None
+    raise UsageError(
+        f"stream '{name}' cannot have ahead='{ahead}': its time column '{time}' is an integer, a clock of its own, "
+        "which cannot be compared with the time of a micro-batch",
+        "leave out ahead, or make the column a TIMESTAMP, as with TIMESTAMP_SECONDS in the DataFrame.",
+    )
+
+
+def _idle_us(name: str, idle: str | None) -> int | None:
+    if idle is None or idle.strip().lower() == "off":
+        return None
+    idle_us = duration_us(idle)
+    if not idle_us:
+        raise UsageError(f"stream '{name}' cannot be idle after '{idle}'", "give a longer time, such as '5 minutes'.")
+    return idle_us

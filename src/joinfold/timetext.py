@@ -19,6 +19,16 @@ UNITS_US = {
     "DAY": 86_400_000_000,
     "WEEK": 604_800_000_000,
 }
+SHORT_UNITS = {
+    "US": "MICROSECOND",
+    "MS": "MILLISECOND",
+    "S": "SECOND",
+    "M": "MINUTE",
+    "MIN": "MINUTE",
+    "H": "HOUR",
+    "D": "DAY",
+    "W": "WEEK",
+}
 _CALENDAR_UNITS = ("MONTH", "QUARTER", "YEAR")
 
 _MICROSECOND = timedelta(microseconds=1)
@@ -26,13 +36,24 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_US = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 _LAST_US = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 LONGEST_US = _LAST_US - _FIRST_US
+LARGEST_US = (
+    2**62
+)  # event times of every clock lie between -LARGEST_US and LARGEST_US, so sums with durations fit int64
 
 _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?)?", flags=re.ASCII)
 
+_BETWEEN_NUMBER_AND_UNIT = re.compile(r"(?<=\d)(?=[^\W\d_])|(?<=[^\W\d_])(?=\d)")
 
-def duration_us(text: str) -> int:
-    """Microseconds of '10 seconds' or '1 hour 30 minutes': whole numbers, units in singular or plural, any case."""
-    words = text.split()
+
+def duration_us(duration: str | timedelta) -> int:
+    """Microseconds of '10 seconds', '1 hour 30 minutes', '1h30m' or a timedelta.
+
+    A text has whole numbers, and units in singular, plural or short, in any case.
+    """
+    text = f"{duration // _MICROSECOND} microseconds" if isinstance(duration, timedelta) else duration
+    if not isinstance(text, str):
+        raise UsageError(f"{text!r} is not a duration", hint="give a text such as '10 seconds', or a timedelta.")
+    words = _BETWEEN_NUMBER_AND_UNIT.sub(" ", text).split()
     if not words or len(words) % 2:
         raise UsageError(f"'{text}' is not a duration", hint="write numbers and units, such as '10 seconds'.")
     pairs = zip(words[::2], words[1::2], strict=True)
@@ -69,6 +90,11 @@ def timestamp_text(us: int) -> str:
     return moment.replace(tzinfo=None).isoformat(sep=" ")
 
 
+def time_shown(us: int) -> str:
+    """The time as `timestamp_text` has it; outside the years 1 to 9999 the number of microseconds."""
+    return timestamp_text(us) if _FIRST_US <= us <= _LAST_US else f"{us} µs since 1970"
+
+
 def check_timestamp(us: int) -> int:
     """The time itself; raises `UsageError` if it is outside the years 1 to 9999."""
     if not _FIRST_US <= us <= _LAST_US:
@@ -88,7 +114,7 @@ def _whole_number(number: str, text: str) -> int:
 
 def _unit_us(word: str, text: str) -> int:
     unit = word.upper()
-    singular = unit.removesuffix("S")
+    singular = SHORT_UNITS.get(unit, unit.removesuffix("S"))
     if singular in UNITS_US:
         return UNITS_US[singular]
     if singular in _CALENDAR_UNITS:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joinfold.algebra import AGGREGATES
-from joinfold.numbers import RoundedNumbers
+from joinfold.numbers import ExactNumbers, RoundedNumbers
 
 from .answers import MOMENTS, answer, finished, monomials, only
 from .basis import Basis
@@ -21,13 +21,39 @@ from .moments import fold
 
 def rounded(name: str, values: Sequence[float]) -> Any:
     """The answer from moments that are double-doubles."""
-    numbers = [RoundedNumbers(np.array([float(value)]), np.zeros(1)) for value in values]
+    numbers = [RoundedNumbers.exactly(np.array([float(value)]), np.zeros(1)) for value in values]
     finisher = AGGREGATES[name].finisher
     assert finisher is not None
     with np.errstate(all="ignore"):
         found = finisher(*numbers)
     assert isinstance(found, RoundedNumbers)
     return only(found)
+
+
+@pytest.mark.parametrize("name", ["avg", "var_samp", "covar_pop", "kurtosis", "regr_slope", "regr_intercept"])
+@given(
+    values=st.lists(st.sampled_from([0.1, 1 / 3, -7e9, 1e-12, 1e8 + 0.1]), min_size=6, max_size=6),
+    rows=st.integers(2, 9),
+)
+def test_the_error_of_a_number_is_within_its_bound(name: str, values: list[float], rows: int) -> None:
+    """Of formulas without roots, on the same moments as fractions."""
+    entry = AGGREGATES[name]
+    sums = [float(rows), *values][: len(entry.components)]
+    assert entry.finisher is not None
+    with np.errstate(all="ignore"):
+        found = entry.finisher(*(RoundedNumbers.exactly(np.array([own]), np.zeros(1)) for own in sums))
+    exact = entry.finisher(*(_fraction(own) for own in sums))
+    assert isinstance(found, RoundedNumbers) and isinstance(exact, ExactNumbers)
+    ((numerator, denominator),) = exact.fractions()
+    if (found.missing is None or not found.missing[0]) and denominator:
+        value = Fraction(float(found.high[0])) + Fraction(float(found.low[0]))
+        if name != "var_samp" or value > 0:  # a variance is never negative, whatever the sums are
+            assert abs(value - Fraction(numerator, denominator)) <= Fraction(float(found.error[0]))
+
+
+def _fraction(value: float) -> ExactNumbers:
+    numerator, denominator = value.as_integer_ratio()
+    return ExactNumbers(np.array([numerator], object), np.array([denominator], object))
 
 
 def test_variance_is_exact_where_doubles_would_cancel() -> None:

@@ -44,6 +44,17 @@ def test_explain_reads_a_file_standard_input_or_the_argument(run: Run, tmp_path:
     assert results[0].status == 0
 
 
+def test_explain_takes_the_values_of_parameters(run: Run) -> None:
+    where = "celsius > :most AND celsius < :least AND location = :at"
+    text = f"SELECT COUNT(*) AS n FROM A [:size SLIDE 1 MINUTE] WHERE {where}"
+    values = ["--param=size=10 minutes", "--param", "most=30.5", "--param", "least=-5", "--param=at=a' = 'b"]
+    explained = json.loads(run("explain", text, STREAM, *values, "--json").output)
+    assert explained["sql"].splitlines()[1:] == [
+        "FROM A [10 MINUTE SLIDE 1 MINUTE]",
+        "WHERE A.celsius > 30.5 AND A.celsius < -5 AND A.location = 'a\\' = \\'b'",
+    ]
+
+
 def test_explain_prints_json(run: Run) -> None:
     printed = json.loads(run("explain", QUERY, STREAM, "--json").output)
     session = Session()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from joinfold.cli.printing import print_error
 from tests.cli.commands import QUERY, STREAM, Run
 
 
@@ -26,3 +27,8 @@ def test_the_installed_command() -> None:
         "QueryError: unknown stream or relation 'B'\n  SELECT COUNT(*) FROM B [10 MINUTE]\n                       ^\n"
         "Hint: the session has: A.\n"
     )
+
+
+def test_controls_that_an_error_quotes_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    print_error("EvaluationError: '\x1b[2J\x9b' is no number\nHint: look at the row.")
+    assert capsys.readouterr().err == "EvaluationError: '\\x1b[2J\\x9b' is no number\nHint: look at the row.\n"

@@ -62,3 +62,11 @@ def test_warnings_are_on_standard_error(run: Run, tmp_path: Path) -> None:
     (tmp_path / "_spark_metadata").mkdir()  # refused before Spark starts
     refused = run("run", text, "--stream=A=rate:1", "--sink=parquet", "-o", tmp_path)
     assert refused.status == 2 and refused.error.startswith(warning)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--safe"]])
+def test_a_safe_run_asks_for_it(run: Run, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+    asked: list[bool] = []
+    monkeypatch.setattr("joinfold.live.run.run", lambda settings, console, line: asked.append(settings.is_safe))
+    assert run("run", QUERY, "--stream=A=rate:1", *arguments).status == 0
+    assert asked == [bool(arguments)]

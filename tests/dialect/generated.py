@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
@@ -59,6 +60,7 @@ from joinfold.logical.shedding import (
     Shed,
 )
 from joinfold.logical.sql import default_alias, default_name
+from joinfold.logical.steps import MOST_STEPS, most_steps
 from joinfold.types import (
     BIGINT,
     BINARY,
@@ -367,7 +369,7 @@ def logical_queries(draw: DrawFn) -> LogicalQuery:
             sync = OnWindowId()
         named = _named(draw, inputs, outputs, sync)
         query = LogicalQuery(inputs, where, (), (), named, None, None, False, sync, None, draw(OPTIONS))
-        return replace(query, shed=_favoured(draw, query))
+        return _with_few_steps(replace(query, shed=_favoured(draw, query)))
     groups = _groups(draw, columns)
     measures = [_aggregate(draw, columns) for _ in range(draw(st.integers(0, 3)))]
     leaves = Leaves([*groups, *measures])
@@ -393,7 +395,14 @@ def logical_queries(draw: DrawFn) -> LogicalQuery:
         None,
         draw(OPTIONS),
     )
-    return replace(query, shed=_estimated(draw, query))
+    return _with_few_steps(replace(query, shed=_estimated(draw, query)))
+
+
+def _with_few_steps(query: LogicalQuery) -> LogicalQuery:
+    """The query, unless its windows have too many steps."""
+    steps = most_steps(query)
+    assume(steps is None or steps.number <= MOST_STEPS)
+    return query
 
 
 AMOUNTS = st.integers(1, 9) | st.integers(1, 9).map(lambda size: size * 10**6) | st.integers(1, 2**63 - 1)
@@ -406,11 +415,15 @@ SEEDS = st.just(0) | st.integers(0, 2**63 - 1)
 
 
 def _favoured(draw: DrawFn, query: LogicalQuery) -> Shed | None:
-    """SHED of a plain join, with floors that fit into the budgets."""
+    """SHED of a plain join, with floors that fit into the budgets. Partitions are needed as a whole."""
     streams = [input_.alias for input_ in query.streams]
     if len(streams) < 2 or draw(st.booleans()):
         return None
     budgets = draw(BUDGETS)
+    if any(isinstance(input_.window, PartitionedRows) for input_ in query.streams):
+        budgets = tuple(budget for budget in budgets if isinstance(budget, KeepUp | Process))
+    if not budgets:
+        return None
     rows = min([budget.rows for budget in budgets if isinstance(budget, HoldRows)], default=2**60)
     rate = min([budget.rows_per_second for budget in budgets if isinstance(budget, Process)], default=2**60)
     favour = draw(st.sampled_from(FAVOURS) | st.builds(AllTo, st.sampled_from(streams)))

@@ -88,3 +88,11 @@ def test_how_a_plain_join_divides_its_budgets(session: jf.Session) -> None:
     assert any("rations which rows probe and which are held: all to s" in line for line in lines)
     unknown = cost_text(session.sql(text.format("KEEP UP")).plan)
     assert "What KEEP UP and the memory of the workers allow is known when the query runs." in unknown
+
+
+def test_where_every_row_is_answered_only_memory_is_shed(session: jf.Session) -> None:
+    text = """SELECT COUNT(*) AS n FROM temperature t [10 SECONDS], smoke s [10 SECONDS]
+              WHERE t.location = s.location EMIT {} SHED TO HOLD 3000 ROWS"""
+    arriving, every = (cost_text(session.sql(text.format(emit)).plan) for emit in ("ON ARRIVAL", "EVERY 5 SECONDS"))
+    assert "Memory is saved, but hardly any CPU: every row has its answer." in arriving
+    assert "of the CPU can be shed" in every and "of the CPU can be shed" not in arriving

@@ -104,12 +104,12 @@ def test_shedding_is_told_with_its_defaults(select: str, clause: str, told: str)
 
 def test_a_stream_has_its_time_and_delay_and_a_relation_none() -> None:
     session = Session()
-    session.stream("s", "ts TIMESTAMP, k INT", time="ts", delay="5 SECOND")
+    session.stream("s", "ts TIMESTAMP, k INT", time="ts", delay="5 SECOND", idle="1 minute")
     session.stream("arriving", "k INT")
     session.table("r", "k INT")
     query = session.sql(
         "SELECT COUNT(*) AS n FROM s [9 SECOND], arriving [9 SECOND], r WHERE s.k = arriving.k AND r.k = s.k"
     )
     lines = [line.lstrip("│├└─ ") for line in str(query_tree(query.logical)).splitlines()]
-    assert "time ts, delay 5 SECOND" in lines and "time of arrival" in lines
+    assert "time ts, delay 5 SECOND, idle after 1 MINUTE" in lines and "time of arrival" in lines
     assert lines[-2:] == ["relation r", "reads k"]

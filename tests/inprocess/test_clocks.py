@@ -134,3 +134,14 @@ def test_every_stream_has_the_edges_of_its_windows_in_its_own_clock() -> None:
     one = {"k": 1}
     data = {"a": [{"seq": 7, **one}], "b": [{"at": 101, **one}, {"at": 100, **one}], "c": [one] * 3}
     assert tuples(run_in_process(plan, tables_of(plan, data)).answers) == [(0, 6, 8, 100, 102, 0, 2, 2)]
+
+
+@pytest.mark.parametrize("edge", [2**62, -(2**62)])
+def test_plain_joins_at_the_ends_of_the_range_of_time(edge: int) -> None:
+    schema = read_schema("ts BIGINT, k INT")
+    catalog = {name: Source(name, schema, True, "ts") for name in ("a", "b")}
+    plan = plan_query(bind(parse("SELECT a.k, b.k AS j FROM a [9 DAY], b [UNBOUNDED] WHERE a.k = b.k"), catalog))
+    data = {"a": [{"ts": edge, "k": 1}], "b": [{"ts": edge - (edge > 0), "k": 1}]}
+    found = tuples(run_in_process(plan, tables_of(plan, data)).answers)
+    assert_same_answers(naive.answers(plan.query, data), found)
+    assert len(found) == 1

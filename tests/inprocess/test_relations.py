@@ -19,6 +19,7 @@ from joinfold.logical.query import Source
 from joinfold.operators.codec import encode
 from joinfold.physical.column_names import FIRST, KEEP, MATCHES, TIME
 from joinfold.physical.stored import Stored
+from joinfold.planner.drafting.draft import draft
 from joinfold.planner.forcing import Plan
 from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
@@ -94,6 +95,81 @@ def test_pairs_are_looked_at_in_pieces(case: Case) -> None:
             patch.setattr(joining, "PAIRS_AT_ONCE", 2)
             found = run_in_process(plan, tables_of(plan, case.data)).answers
         assert_same_answers(naive.answers(plan.query, case.data), tuples(found))
+
+
+# --- relations that are linked with each other and with streams, in all ways ---------------------------------------
+
+LINKS = ("{l}.x = {r}.x", "{l}.x = {r}.y", "{l}.y = {r}.x AND {l}.x = {r}.x", "{l}.y < {r}.x", "{l}.x + {r}.y < 3")
+ROW = st.fixed_dictionaries({"x": st.sampled_from([0, 1, 0, 1, None]), "y": st.integers(0, 1)})
+EVENT = st.builds(lambda row, ts: row | {"ts": ts}, ROW, st.integers(0, 3))
+SELECTS = (
+    ("COUNT(*) AS n, SUM(p.x) AS s, MAX(q.y) AS m", ""),
+    ("q.y, COUNT(*) AS n", " GROUP BY q.y CHANGES"),
+    ("a.x AS o0, p.y AS o1, q.x AS o2", ""),
+)
+Linked = tuple[str, dict[tuple[str, str], float], dict[str, list[dict[str, Any]]]]
+
+
+@st.composite
+def linked(draw: st.DrawFn) -> Linked:
+    """A query over two streams and two or three relations, expected matches, and rows."""
+    relations = "pqr"[: draw(st.integers(2, 3))]
+    order = draw(st.permutations(["a", "b", *relations]))
+    where = [
+        draw(st.sampled_from(LINKS)).format(l=order[draw(st.integers(0, number))], r=other)
+        for number, other in enumerate(order[1:])
+    ]
+    pairs = [(one, other) for number, one in enumerate(order) for other in order[number + 1 :]]
+    for one, other in draw(st.lists(st.sampled_from(pairs), max_size=4, unique=True)):
+        where.append(draw(st.sampled_from(LINKS)).format(l=one, r=other))
+    select, tail = draw(st.sampled_from(SELECTS))
+    windows = {"a": "a [4 MICROSECOND SLIDE 2 MICROSECOND]", "b": "b [TUMBLE 3 MICROSECOND]"}
+    inputs = ", ".join(windows.get(name, name) for name in order)
+    matches = st.dictionaries(st.tuples(st.sampled_from(relations), st.sampled_from("ab")), st.floats(0, 9))
+    rows = {name: draw(st.lists(EVENT if name in windows else ROW, min_size=2, max_size=6)) for name in order}
+    return f"SELECT {select} FROM {inputs} WHERE {' AND '.join(where)}{tail}", draw(matches), rows
+
+
+@given(case=linked(), buckets=st.integers(1, 2))
+def test_linked_relations_are_answered_as_in_both_definitions(case: Linked, buckets: int) -> None:
+    check_linked(*case, buckets)
+
+
+@pytest.mark.parametrize("matches", [{}, {("p", "a"): 9.0, ("q", "b"): 9.0}, {("p", "b"): 9.0, ("q", "a"): 9.0}])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "a.x = p.x AND a.y = q.x AND p.y = q.y AND a.x = b.x",
+        "a.x = p.x AND b.y = q.x AND p.y = q.y",
+        "a.x = p.x AND b.x = p.y AND p.y = q.y AND q.x < b.y + 1",
+        "a.x = p.x AND b.x = p.x AND a.y = q.x AND b.y = q.y AND p.y < q.x + q.y",
+        "a.x = b.x AND p.y = q.y AND a.x + p.x < 2",
+    ],
+)
+def test_conditions_between_relations_hold_in_one_home_and_in_two(
+    where: str, matches: dict[tuple[str, str], float]
+) -> None:
+    text = (
+        "SELECT COUNT(*) AS n, SUM(p.x + q.y) AS s FROM a [4 MICROSECOND SLIDE 2 MICROSECOND], "
+        f"b [TUMBLE 3 MICROSECOND], p, q WHERE {where}"
+    )
+    every = [{"x": x, "y": y} for x in (0, 1, None) for y in (0, 1)]
+    timed = [row | {"ts": ts} for ts, row in enumerate(every)]
+    check_linked(text, matches, {"a": timed, "b": timed, "p": every, "q": every}, 2)
+
+
+def check_linked(
+    text: str, matches: dict[tuple[str, str], float], rows: dict[str, list[dict[str, Any]]], buckets: int
+) -> None:
+    columns = read_schema("x INT, y INT")
+    timed = read_schema("ts TIMESTAMP, x INT, y INT")
+    catalog = {name: Source(name, timed, True, "ts") if name in "ab" else Source(name, columns, False) for name in rows}
+    plan = plan_query(draft(bind(parse(text), catalog), matches=matches))
+    machine = InProcess(plan, buckets)
+    feed(machine, rows)
+    found = answer(machine, to_the_end=True)
+    assert_same_answers(naive.answers(plan.query, rows), found)
+    assert_same_answers(duck.answers(plan.query, rows), found)
 
 
 # --- one stream and the relations p and q ---------------------------------------------------------------------

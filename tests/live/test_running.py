@@ -104,6 +104,25 @@ def test_files_of_text_and_rows_that_cannot_be_read(run: Run, tmp_path: Path) ->
     assert "The value 'soon'" in message
 
 
+def test_answers_by_window_ids_are_printed(run: Run, tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        lines = "".join(f"x,2025-01-01 00:00:0{second}\n" for second in range(9))
+        (tmp_path / name / "1.csv").write_text(f"k,ts\n{lines}", encoding="utf-8")
+    arguments = [
+        "run",
+        "SELECT COUNT(*) AS n FROM a [TUMBLE 2 SECOND], b [TUMBLE 4 SECOND] WHERE a.k = b.k SYNC ON WINDOW ID",
+        *(f"--stream={name}={tmp_path / name}" for name in "ab"),
+        *(f"--schema={name}=k STRING, ts TIMESTAMP" for name in "ab"),
+        "--once",
+    ]
+    console = run(*arguments)
+    assert (console.status, [line.split()[-1] for line in console.output.splitlines()]) == (0, ["n", "8", "8"])
+    printed = run(*arguments, "--json")
+    rows = [json.loads(line) for line in printed.output.splitlines()]
+    assert (printed.status, [(row["wid"], row["n"]) for row in rows]) == (0, [(0, 8), (1, 8)])
+
+
 def test_an_error_in_a_worker_is_told_in_one_message(run: Run, building: Path) -> None:
     query = "SELECT SUM(CAST(celsius AS BIGINT) * 9000000000000000) AS x FROM temperature [10 MINUTE SLIDE 1 MINUTE]"
     result = run("run", query, *streams(building)[:1], "--once")

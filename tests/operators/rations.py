@@ -42,6 +42,7 @@ IN_TIME = (
     "[3 MICROSECOND SLIDE 5 MICROSECOND]",
     "[UNBOUNDED]",
 )
+BY_PARTITION = ("[PARTITION BY k ROWS 1]", "[PARTITION BY v ROWS 2]", "[PARTITION BY k, v ROWS 3]")
 BY_ROWS = ("[ROWS 3]", "[ROWS 4 SLIDE 2]", "[ROWS 6 SLIDE 4]", "[RANGE 9 MICROSECOND SLIDE 2 ROWS]")
 conditions = st.sampled_from(["{0}.k = {1}.k", "{0}.k = {1}.k AND {0}.v <> {1}.v", "{0}.v < {1}.v"])
 parts = st.sampled_from([0.0, 0.3, 0.5, 0.8, 1.0])
@@ -50,7 +51,10 @@ budgets = st.sampled_from(["HOLD 6 ROWS", "HOLD 200 BYTES", "PROCESS 2 ROWS PER 
 
 @st.composite
 def runs(draw: st.DrawFn, windows: tuple[str, ...], first: tuple[str, ...] | None = None) -> Run:
-    """Plain joins of two or three streams with windows of these; the first stream may have others."""
+    """Plain joins of two or three streams with windows of these; the first stream may have others.
+
+    Beside the last rows of partitions, all rows are held.
+    """
     aliases = "abc"[: draw(st.integers(2, 3))]
     delays = {alias: draw(st.sampled_from([0, 2, 6, 50])) for alias in aliases}
     where = [draw(conditions).format(*pair) for pair in pairwise(aliases)]
@@ -60,9 +64,11 @@ def runs(draw: st.DrawFn, windows: tuple[str, ...], first: tuple[str, ...] | Non
         f"FROM {', '.join(f'{alias} {window}' for alias, window in zip(aliases, held, strict=True))} "
         f"WHERE {' AND '.join(where)}"
     )
-    of_each = st.tuples(*(st.builds(Share, parts, parts) for _ in aliases))
+    by_partition = "PARTITION" in text
+    of_each = st.tuples(*(st.builds(Share, parts, st.just(1.0) if by_partition else parts) for _ in aliases))
     shares = draw(st.lists(of_each, min_size=1, max_size=4))
-    return plan_with(text, "HOLD 1000 ROWS", delays), draw(batches_of(aliases)), shares
+    budget = "PROCESS 1000 ROWS PER SECOND" if by_partition else "HOLD 1000 ROWS"
+    return plan_with(text, budget, delays), draw(batches_of(aliases)), shares
 
 
 def plan_with(text: str, budget: str, delays: dict[str, int]) -> PlannedQuery:

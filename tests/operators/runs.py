@@ -1,6 +1,7 @@
 """A query over streams `a` and `b`, in process and by the definition, with rows as the definition has them."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -29,6 +30,12 @@ Answers = list[tuple[Any, ...]]
 def plan_of(text: str, schema: str, delay_us: int = 0) -> PlannedQuery:
     columns = read_schema(f"ts TIMESTAMP, {schema}")
     return plan_query(bind(parse(text), {name: Source(name, columns, True, "ts", delay_us) for name in ("a", "b")}))
+
+
+def in_pieces(plan: PlannedQuery, instants: int) -> PlannedQuery:
+    """The plan with answers in pieces of at most so many instants."""
+    timing = replace(plan.timing, instants_per_piece=instants)
+    return replace(plan, pipeline=replace(plan.pipeline, timing=timing))
 
 
 def rows(values: Iterable[Any], column: str = "v", start: int = 0, **same: Any) -> list[Row]:

@@ -18,7 +18,14 @@ from joinfold.logical.shedding import Estimating, HoldRows, Shed
 from joinfold.operators.emitted import Emitted
 from joinfold.operators.merging.merge import finished
 from joinfold.operators.packing.rows_to_entries import aggregate
-from joinfold.physical.column_names import INSTANT, extreme_column, integer_column, real_columns, replicate_column
+from joinfold.physical.column_names import (
+    INSTANT,
+    error_column,
+    extreme_column,
+    integer_column,
+    real_columns,
+    replicate_column,
+)
 from joinfold.physical.payload import InputSpec
 from joinfold.physical.shedding import WHOLE, KeySampling, RowSampling
 from joinfold.physical.stage import Merge
@@ -28,6 +35,7 @@ from joinfold.planner.planned_query import PlannedQuery
 from joinfold.reference import naive
 from joinfold.reference.contents import Timed
 from joinfold.reference.shedding import Drawn, Sample, estimated_answer
+from joinfold.shedding.rates import MANY
 from tests.operators.runs import Answers, Row, plan_of, tables_of, tuples
 from tests.strategies import assert_same_answers
 
@@ -95,6 +103,7 @@ def totals_of(own: Sampled, instants: Mapping[int, Sequence[Member]]) -> pa.Reco
         names = own.spec.real_names[refs[0].index]
         for name, part in zip(real_columns(number), names, strict=True):
             columns[name] = pa.array(packed.column(part).to_numpy() * weights)
+        columns[error_column(number)] = pa.array(np.zeros(len(members)))
     for number, fold in enumerate(body.extremes):
         columns[extreme_column(number)] = packed.column(own.spec.extreme_names[fold.index])
     return pa.RecordBatch.from_pydict(columns)
@@ -113,7 +122,9 @@ def finished_of(
     numbers = sorted(rates)
     before = numbers.pop(0) if own.last.changes else None
     some = [totals.filter(pa.array(np.arange(totals.num_rows) % parts == part)) for part in range(parts)]
-    emitted = [Emitted(part, numbers, before, rates=dict(rates)) for part in some]
+    emitted = [
+        Emitted(part, numbers, before, samples={at: (rate, MANY) for at, rate in rates.items()}) for part in some
+    ]
     found = finished(own.last, emitted)
     assert found is not None
     return found

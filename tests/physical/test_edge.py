@@ -25,5 +25,5 @@ def test_no_two_edges_look_alike() -> None:
 
 def test_a_header_travels_beside_its_edge() -> None:
     nothing = np.empty(0, np.int64)
-    facts = Header(0, None, nothing, nothing, nothing, 0, True, None).facts()
+    facts = Header(0, None, nothing, nothing, nothing, 0, 0, None, True, None).facts()
     assert not facts.keys() & edge_facts(EDGES[0]).keys()

@@ -120,8 +120,12 @@ class AnyChoice:
         statistics = unknown(timing.streams)
         flows, instants = stage_flows(stage, timing, statistics), instants_per_second(timing, statistics)
         _, other = self.draw.choice(fold_choices(Setting((), statistics, weights_of({})), stage, flows, instants))
-        before, after = (self.following.title(stage, own) for own in (choice, other))
+        before, after = (self.title(stage, own) for own in (choice, other))
         return Comparison(statistics, other, Change(before, after, "by chance"))
+
+    def title(self, stage: StatefulStage, choice: FoldChoice) -> str:
+        """A choice in a few words."""
+        return self.following.title(stage, choice)
 
 
 def restless(plan: PlannedQuery, seed: int) -> PlannedQuery:

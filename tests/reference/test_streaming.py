@@ -154,3 +154,16 @@ def test_a_row_without_a_time_is_late() -> None:
     answered = run(text, {"s": [{"ts": None, "k": 1, "v": 1}, *rows(7)]})
     assert answered.late == {"s": 1}
     assert answered.answers == []
+
+
+def test_windows_before_start_have_no_number_and_make_no_row_late() -> None:
+    r"""
+    4   8   12  16  20         [6 SLIDE 4 START 8]: window 0 is [8, 14); [4, 10) would hold the row at 9, too
+        |-----)                the watermark of batch 1 is 13 - 2 = 11
+         x  ^W
+    """
+    text = """SELECT COUNT(*) AS n FROM s [6 MICROSECOND SLIDE 4 MICROSECOND START TIMESTAMP
+              '1970-01-01 00:00:00.000008'] SYNC ON WINDOW ID"""
+    answered = run(text, {"s": rows(13)}, {"s": rows(9)}, {"s": rows(16)}, {"s": rows(10)})
+    assert answered.late == {"s": 1}
+    assert answered.answers == [(0, 8, 14, 2)]

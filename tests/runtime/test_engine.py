@@ -19,7 +19,10 @@ from joinfold.logical.query import Source
 from joinfold.reference import naive
 from joinfold.reference.rows import from_arrow, to_arrow
 from joinfold.reference.streaming import stream
+from joinfold.runtime import engine
+from joinfold.runtime.stages import RunId
 from joinfold.timetext import duration_text
+from tests.operators.runs import in_pieces, plan_of
 from tests.operators.test_machine import RUNS, planned, runnable, scattered
 from tests.operators.test_plans import plans
 from tests.refusals import Asked, check_refusal
@@ -94,6 +97,36 @@ def test_streams_that_are_stopped_and_started_again_with_another_plan(
     answered = spark.read.parquet(f"{directory}/out").toArrow()
     assert_same_answers(expected.answers, rows_of(answered))
     assert late == sum(expected.late.values())
+
+
+@pytest.mark.parametrize("changes", ["", " CHANGES"])
+def test_answers_leave_in_pieces_and_are_merged_piece_by_piece(spark: Any, tmp_path: Path, changes: str) -> None:
+    """The groups are in several buckets, and the last batch lets the query catch up over many instants."""
+    text = (
+        "SELECT a.g, COUNT(*) AS n FROM a [9 SECOND SLIDE 1 SECOND], b [6 SECOND SLIDE 2 SECOND] "
+        f"WHERE a.k = b.k GROUP BY a.g{changes}"
+    )
+    plan = in_pieces(plan_of(text, "k INT, g INT"), 4)
+    early = [{"ts": ts * 1_000_000, "k": ts % 5, "g": ts % 2} for ts in range(12)]
+    batches = [dict.fromkeys("ab", early), {name: [{"ts": 10**9, "k": 0, "g": 0}] for name in "ab"}]
+    schema = plan.query.inputs[0].source.schema
+    for number, batch in enumerate(batches):
+        for name, rows in batch.items():
+            path = tmp_path / name / f"{number}.parquet"
+            path.parent.mkdir(exist_ok=True)
+            parquet.write_table(to_arrow(rows, schema), path)
+            os.utime(path, (1_700_000_000 + number,) * 2)
+    bounded = {name: spark.read.schema(str(schema)).parquet(f"{tmp_path}/{name}") for name in "ab"}
+    everything = {name: [row for batch in batches for row in batch[name]] for name in "ab"}
+    assert_same_answers(
+        naive.answers(plan.query, everything), rows_of(engine.run(plan, bounded, 2, None, RunId()).toArrow())
+    )
+    reader = spark.readStream.schema(str(schema)).option("maxFilesPerTrigger", 1)
+    streams = {name: reader.parquet(f"{tmp_path}/{name}") for name in "ab"}
+    writer = engine.run(plan, streams, 2, None, RunId()).writeStream.format("parquet").option("path", f"{tmp_path}/out")
+    writer.option("checkpointLocation", f"{tmp_path}/checkpoint").trigger(availableNow=True).start().awaitTermination()
+    answered = rows_of(spark.read.parquet(f"{tmp_path}/out").toArrow())
+    assert_same_answers(stream(plan.query, batches).answers, answered)
 
 
 def write_batch(directory: Path, case: Case, number: int, batch: dict[str, list[dict[str, Any]]]) -> None:

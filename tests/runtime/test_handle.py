@@ -1,13 +1,17 @@
 """What a handle makes of Spark's reports."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import Row
 
-from joinfold import Session
-from joinfold.runtime.handle import FIGURES, METRICS, REMEMBERED, Handle
+from joinfold import RunError, Session
+from joinfold.planner.planned_query import PlannedQuery
+from joinfold.runtime.failures import LATE_WORKER
+from joinfold.runtime.handle import FIGURES, METRICS, REMEMBERED, RESTARTS, Handle
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 SECOND_US = 1_000_000
@@ -51,7 +55,15 @@ class Reports:
 
 def side(place: int, rows: int, seen: int | None, late: int = 0, figure: int | None = None) -> dict[str, int | None]:
     known = {f"{name}_{place}": figure for name in FIGURES}
-    return {f"read_{place}": rows, f"seen_{place}": seen, f"late_{place}": late, f"shed_{place}": 0, **known}
+    return {
+        f"read_{place}": rows,
+        f"seen_{place}": seen,
+        f"late_{place}": late,
+        f"shed_{place}": 0,
+        f"ahead_{place}": 0,
+        f"idle_{place}": False,
+        **known,
+    }
 
 
 @pytest.fixture
@@ -65,7 +77,7 @@ def handle(reports: Reports) -> Handle:
     session.stream("a", "k INT, ts TIMESTAMP", time="ts", delay="5 seconds")
     session.stream("b", "k INT, ts TIMESTAMP", time="ts")
     query = session.sql("SELECT COUNT(*) AS n FROM a [TUMBLE 1 MINUTE], b [TUMBLE 1 MINUTE] WHERE a.k = b.k")
-    return Handle(reports, query.plan)  # type: ignore[arg-type]
+    return Handle(lambda: reports, query.plan, "/checkpoint", lambda: None)  # type: ignore[arg-type]
 
 
 def test_nothing_before_the_first_micro_batch(handle: Handle) -> None:
@@ -148,3 +160,135 @@ def test_memory_is_bounded(reports: Reports, handle: Handle) -> None:
     for batch in range(REMEMBERED + 5):
         reports.report(batch, batch, instants=1, **side(0, batch, 1), **side(1, 0, 1))
     assert len(handle.history()) == REMEMBERED
+
+
+LATE = StreamingQueryException(f"[STREAM_FAILED] Query [id = 1] terminated with exception: {LATE_WORKER}.")
+FULL = StreamingQueryException("[STREAM_FAILED] Query [id = 1] terminated with exception: the disk is full")
+
+
+class Ending:
+    """Queries that end one after another, each with an error or None, as they are started."""
+
+    def __init__(self, *ends: Exception | None) -> None:
+        self.ends = list(ends)
+        self.end: Exception | None = None
+        self.tidied = 0
+
+    def begin(self) -> Any:
+        self.end = self.ends.pop(0)
+        return self
+
+    def tidy(self) -> None:
+        self.tidied += 1
+
+    def awaitTermination(self, timeout: float | None = None) -> bool:  # noqa: N802
+        if self.end is not None:
+            raise self.end
+        return True
+
+    @property
+    def isActive(self) -> bool:  # noqa: N802
+        return False
+
+    def exception(self) -> Exception | None:
+        return self.end
+
+    def handle(self, plan: PlannedQuery) -> Handle:
+        return Handle(self.begin, plan, "/checkpoint", self.tidy)
+
+
+@pytest.fixture
+def plan(handle: Handle) -> PlannedQuery:
+    return handle.plan
+
+
+@pytest.mark.parametrize("timeout", [None, 5.0])
+def test_a_worker_that_did_not_start_in_time_is_tried_again(plan: PlannedQuery, timeout: float | None) -> None:
+    ending = Ending(LATE, LATE, None)
+    assert ending.handle(plan).wait(timeout)
+    assert not ending.ends and ending.tidied == 1
+    ending = Ending(*[LATE] * (RESTARTS + 2))
+    with pytest.raises(RunError, match="did not start in time"):
+        ending.handle(plan).wait(timeout)
+    assert len(ending.ends) == 1 and ending.tidied == 1
+
+
+def test_a_look_at_a_query_starts_it_again_too(plan: PlannedQuery) -> None:
+    ending = Ending(LATE, LATE, None)
+    handle = ending.handle(plan)
+    assert handle.is_active
+    assert handle.failure() is None and not ending.tidied
+    assert not handle.is_active and ending.tidied
+
+
+def test_another_failure_is_told_and_not_tried_again(plan: PlannedQuery) -> None:
+    ending = Ending(FULL, None)
+    handle = ending.handle(plan)
+    with pytest.raises(RunError, match=r"^the disk is full$"):
+        handle.wait()
+    assert str(handle.failure()) == "the disk is full"
+    assert not handle.is_active
+    assert len(ending.ends) == 1 and ending.tidied == 3
+
+
+class Gone:
+    """A query whose Java process has ended."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+
+def test_every_method_tells_that_java_has_ended(plan: PlannedQuery) -> None:
+    handle = Handle(Gone, plan, "/checkpoint", lambda: None)  # type: ignore[arg-type]
+    uses: list[Callable[[], object]] = [
+        handle.wait,
+        lambda: handle.wait(1.0),
+        handle.stop,
+        handle.progress,
+        handle.history,
+        lambda: handle.is_active,
+    ]
+    for use in uses:
+        with pytest.raises(RunError, match="the Java process of Spark has ended"):
+            use()
+    assert isinstance(handle.failure(), RunError)
+
+
+def test_a_silent_stream_that_makes_the_state_grow_is_warned_of(reports: Reports, handle: Handle) -> None:
+    def told(batch: int, state_bytes: int, rows: int, idle: bool = False) -> str | None:
+        numbers: dict[str, Any] = {**side(0, 500, 90 * SECOND_US), **side(1, rows, 30 * SECOND_US), "idle_1": idle}
+        reports.report(batch, batch, instants=0, watermark=30 * SECOND_US, state_bytes=state_bytes, **numbers)
+        progress = handle.progress()
+        assert progress is not None
+        return progress.warning
+
+    assert told(0, 2_000_000, rows=5) is None
+    assert told(1, 3_000_000, rows=0) is None
+    assert told(2, 4_200_000, rows=0) == (
+        "the state has grown from 2.0 MB to 4.2 MB in 2 micro-batches, since 'b' is silent and all others wait for it; "
+        "register it with idle='5 minutes', and they go on without it after that time"
+    )
+    assert told(3, 8_000_000, rows=0) is None  # not twice as much as when it was told
+    assert told(4, 8_400_000, rows=0) is not None
+    assert told(5, 99_000_000, rows=1) is None  # it speaks
+    assert told(6, 999_000_000, rows=0, idle=True) is None  # 'a' holds the watermark back, and is not silent
+
+
+def test_idle_streams_are_told_and_not_waited_for(reports: Reports, handle: Handle) -> None:
+    numbers: dict[str, Any] = {**side(0, 5, 90 * SECOND_US), **side(1, 0, None)}
+    reports.report(0, 0, instants=0, **numbers | {"idle_1": True})
+    progress = handle.progress()
+    assert progress is not None
+    assert [stream.is_idle for stream in progress.streams] == [False, True]
+    assert progress.waiting_for == "'a' has only reached 1970-01-01 00:01:25, with its delay subtracted"
+    reports.report(1, 1, instants=0, **numbers | {"idle_0": True, "idle_1": True})
+    progress = handle.progress()
+    assert progress is not None and progress.waiting_for == "all streams are idle"
+
+
+def test_times_beyond_the_years_1_to_9999_are_told_as_numbers(reports: Reports, handle: Handle) -> None:
+    reports.report(0, 0, instants=0, watermark=-(2**62), **side(0, 5, 2**62), **side(1, 5, -(2**62)))
+    progress = handle.progress()
+    assert progress is not None
+    assert [stream.largest for stream in progress.streams] == [f"{2**62} µs since 1970", f"{-(2**62)} µs since 1970"]
+    assert progress.watermark == f"{-(2**62)} µs since 1970"

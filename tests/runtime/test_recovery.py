@@ -1,11 +1,5 @@
 """Real processes and checkpoints: killed at random, resumed elsewhere, damaged; and time that must go on."""
 
-import os
-import random
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,8 +17,6 @@ from tests.strategies import assert_same_answers
 
 pytestmark = pytest.mark.spark
 
-KILLS = 2
-
 
 @pytest.fixture(autouse=True)
 def settings(spark: Any) -> Iterator[None]:
@@ -38,26 +30,6 @@ def settings(spark: Any) -> Iterator[None]:
 
 def answers_in(spark: Any, directory: Path) -> list[tuple[Any, ...]]:
     return [tuple(row.values()) for row in from_arrow(spark.read.parquet(f"{directory}/out").toArrow())]
-
-
-def test_a_process_that_is_killed_again_and_again_answers_each_instant_once(spark: Any, tmp_path: Path) -> None:
-    data = resumable.write_files(tmp_path)
-    draw = random.Random(int(time.time()))
-    command = [sys.executable, "-m", "tests.runtime.resumable", str(tmp_path)]
-    for _ in range(KILLS):
-        process = subprocess.Popen(command, start_new_session=True)
-        committed = len(list(tmp_path.glob("checkpoint/commits/[0-9]*")))
-        wanted, until = committed + draw.randint(1, 2), time.time() + 90
-        while len(list(tmp_path.glob("checkpoint/commits/[0-9]*"))) < wanted and time.time() < until:
-            time.sleep(0.05)
-        time.sleep(draw.random())  # anywhere between two commits
-        assert process.poll() is None, "it ended before it could be killed"
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    subprocess.run(command, check=True, timeout=120)
-    query = resumable.logical()
-    found = answers_in(spark, tmp_path)
-    assert_same_answers(stream(query, [data]).answers, found)
 
 
 def test_another_number_of_cores_goes_on_with_the_recorded_partitions(spark: Any, tmp_path: Path) -> None:

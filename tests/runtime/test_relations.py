@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -27,6 +28,34 @@ STREAM, PEOPLE, PLACES = "ts TIMESTAMP, k INT, v INT", "k INT, x INT, name STRIN
 def in_utc(request: pytest.FixtureRequest) -> None:
     if "spark" in request.fixturenames:
         request.getfixturevalue("spark").conf.set("spark.sql.session.timeZone", "UTC")
+
+
+@pytest.mark.spark
+def test_a_restart_keeps_the_home_whatever_the_relation_has_now(spark: Any, tmp_path: Path) -> None:
+    text = (
+        "SELECT COUNT(*) AS n FROM a [TUMBLE 1 SECOND], b [TUMBLE 1 SECOND], r "
+        "WHERE a.v = b.v AND a.k = r.k AND b.v = r.x"
+    )
+    columns = read_schema("k INT, x INT")
+    homes = []
+    for number, (same, other) in enumerate((("k", "x"), ("x", "k"))):  # first many rows of one k, then many of one x
+        relation = [{same: 1, other: value} for value in range(50)]
+        session = jf.Session(spark)
+        for name in "ab":
+            rows = [{"ts": number * 10_000_000 + ts, "k": 1, "v": 1} for ts in (0, 2_000_000)]
+            path = tmp_path / name / f"{number}.parquet"
+            path.parent.mkdir(exist_ok=True)
+            parquet.write_table(to_arrow(rows, read_schema(STREAM)), path)
+            session.stream(name, spark.readStream.schema(STREAM).parquet(f"{tmp_path}/{name}"), time="ts")
+        session.table("r", to_arrow(relation, columns))
+        handle = session.sql(text).start(
+            "parquet", checkpoint=f"{tmp_path}/checkpoint", trigger="available", path=f"{tmp_path}/out"
+        )
+        assert handle.wait(120)
+        homes.append((session.sql(text).plan.homes, handle.plan.homes))
+    assert homes == [({"r": "b"}, {"r": "b"}), ({"r": "a"}, {"r": "b"})]
+    answers = {row[0]: row[1] for row in rows_of(spark.read.parquet(f"{tmp_path}/out").toArrow())}
+    assert answers[1_000_000] == 1 and answers[11_000_000] == 1
 
 
 @pytest.mark.spark

@@ -1,11 +1,6 @@
 """SHED on Spark: the same samples and estimates as in process, also of a process that is killed; and its progress."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -20,12 +15,10 @@ from joinfold.logical.query import LogicalQuery
 from joinfold.planner.planning import plan_query
 from joinfold.reference.rows import from_arrow
 from tests.runtime import resumable
-from tests.strategies import assert_same_answers
 
 pytestmark = pytest.mark.spark
 
 ROWS_PER_FILE, KEYS = 60, 40
-SHEDS = {"key": "SHED TO HOLD 150 ROWS SAMPLE BY KEY", "row": "SHED TO HOLD 200 ROWS SAMPLE BY ROW SEED 3"}
 
 
 def files_by_batch(directory: Path) -> list[dict[str, list[Path]]]:
@@ -58,22 +51,6 @@ def in_process(directory: Path, query: LogicalQuery) -> list[tuple[Any, ...]]:
 
 def answers_in(spark: Any, directory: Path) -> list[tuple[Any, ...]]:
     return [tuple(row.values()) for row in from_arrow(spark.read.parquet(f"{directory}/out").toArrow())]
-
-
-@pytest.mark.parametrize("sampler", SHEDS)
-def test_a_killed_process_sheds_as_one_that_was_not(spark: Any, tmp_path: Path, sampler: str) -> None:
-    resumable.write_files(tmp_path, ROWS_PER_FILE, KEYS)
-    command = [sys.executable, "-m", "tests.runtime.resumable", str(tmp_path), SHEDS[sampler]]
-    process = subprocess.Popen(command, start_new_session=True)
-    until = time.time() + 90
-    while len(list(tmp_path.glob("checkpoint/commits/[0-9]*"))) < 3 and time.time() < until:
-        time.sleep(0.05)
-    assert process.poll() is None, "it ended before it could be killed"
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    subprocess.run(command, check=True, timeout=120)
-    spark.conf.set("spark.sql.session.timeZone", "UTC")
-    assert_same_answers(in_process(tmp_path, resumable.logical(SHEDS[sampler])), answers_in(spark, tmp_path))
 
 
 def test_as_many_pairs_as_can_be_had(spark: Any, tmp_path: Path) -> None:

@@ -12,12 +12,13 @@ from joinfold.inprocess.frames import frame_batch
 from joinfold.operators.codec import decode
 from joinfold.operators.packing.routing import Addressed, pack
 from joinfold.physical.measured import Measured, StreamFigures
+from joinfold.physical.timing import PIECE
 from joinfold.planner.planned_query import PlannedQuery
 from joinfold.reference import naive
 from joinfold.runtime.blobs import BLOBS_ARROW, blob_batch
 from joinfold.runtime.engine import finished_schema
 from joinfold.runtime.stages import StageRun, finish_batches, run_bounded
-from tests.operators.runs import Data, plan_of, tables_of, tuples
+from tests.operators.runs import Data, in_pieces, plan_of, tables_of, tuples
 from tests.planner.shifting import SHIFTING, following_plan
 from tests.strategies import assert_same_answers
 
@@ -52,7 +53,8 @@ def answered(plan: PlannedQuery, data: Data, buckets: Labels, merges: Labels) ->
     blobs = pa.Table.from_batches([blob_batch(packed(plan, data, buckets))])
     for number, choice in enumerate(plan.choices):
         stage = StageRun(plan.pipeline, number, choice, buckets, merges)
-        blobs = pa.concat_tables([run_bounded(stage, own) for own in by_bucket(blobs)])
+        emitted = [batch for own in by_bucket(blobs) for batch in run_bounded(stage, own.to_batches())]
+        blobs = pa.Table.from_batches(emitted)
         assert blobs.schema == BLOBS_ARROW
     finished = [
         batch
@@ -63,11 +65,16 @@ def answered(plan: PlannedQuery, data: Data, buckets: Labels, merges: Labels) ->
 
 
 @pytest.mark.parametrize("text", TEXTS)
-@given(a=rows, b=rows, shape=st.sampled_from([((0,), (0,)), ((4, 7), (0,)), ((9, 1, 3), (2, 5))]))
-def test_any_number_of_buckets_and_merges_gives_the_answers_of_the_definition(
-    text: str, a: list[dict[str, int]], b: list[dict[str, int]], shape: tuple[Labels, Labels]
+@given(
+    a=rows,
+    b=rows,
+    shape=st.sampled_from([((0,), (0,)), ((4, 7), (0,)), ((9, 1, 3), (2, 5))]),
+    instants=st.sampled_from([1, 2, PIECE]),
+)
+def test_any_number_of_buckets_merges_and_pieces_gives_the_answers_of_the_definition(
+    text: str, a: list[dict[str, int]], b: list[dict[str, int]], shape: tuple[Labels, Labels], instants: int
 ) -> None:
-    plan, data = plan_of(text, SCHEMA), {"a": a, "b": b}
+    plan, data = in_pieces(plan_of(text, SCHEMA), instants), {"a": a, "b": b}
     assert_same_answers(naive.answers(plan.query, data), answered(plan, data, *shape))
 
 
@@ -79,7 +86,8 @@ def test_a_group_goes_to_one_merge_and_all_of_it() -> None:
         stage = StageRun(plan.pipeline, 0, plan.choice, (4, 7), (2, 5))
         bucket = stage.open(shuffle_key)
         bucket.absorb(blob for _, label, blob in packed(plan, data, (4, 7)) if label == shuffle_key)
-        for number, merge, blob in stage.split(shuffle_key, bucket.answer(to_the_end=True)):
+        (emitted,) = bucket.answer(to_the_end=True)
+        for number, merge, blob in stage.split(shuffle_key, emitted):
             assert number == len(plan.stages) and merge in (2, 5)
             found.setdefault(merge, set()).update(decode(blob)[0].column("a.g").to_pylist())
     assert found[2] | found[5] == set(range(9)) and not found[2] & found[5]
@@ -88,13 +96,13 @@ def test_a_group_goes_to_one_merge_and_all_of_it() -> None:
 def test_blobs_for_other_stages_go_on_as_they_are() -> None:
     plan = plan_of(GROUPED, SCHEMA)
     stage = StageRun(plan.pipeline, 0, plan.choice, (4,), (4,))
-    blobs = pa.Table.from_batches([blob_batch([(3, 4, b"later")])])
-    assert run_bounded(stage, blobs).slice(0, 1) == blobs
+    blobs = blob_batch([(3, 4, b"later")])
+    assert next(run_bounded(stage, iter([blobs]))) == blobs
 
 
 def test_a_partition_without_blobs_gives_nothing() -> None:
     plan = plan_of(GROUPED, SCHEMA)
-    metrics = pa.RecordBatch.from_pydict({"blob": pa.array([None], pa.binary())})
+    metrics = pa.RecordBatch.from_pydict({"piece": pa.array([None], pa.int32()), "blob": pa.array([None], pa.binary())})
     assert list(finish_batches(plan.pipeline.last, finished_schema(plan), "UTC", [metrics])) == []
 
 

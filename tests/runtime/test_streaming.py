@@ -19,7 +19,9 @@ from tests.strategies import assert_same_answers
 
 @pytest.fixture(autouse=True)
 def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "_warm", WarmBuckets(lambda: tmp_path))
+    executor = tmp_path / "executor"
+    executor.mkdir()
+    monkeypatch.setattr(streaming, "_warm", WarmBuckets(lambda: executor))
 
 
 def test_a_batch_that_failed_after_its_end_leaves_no_trace() -> None:
@@ -40,7 +42,9 @@ def test_a_batch_that_failed_on_its_way_leaves_no_trace(step: str, monkeypatch: 
             done = getattr(Fold, step)
 
             def fails(fold: Any, *arguments: Any, done: Any = done) -> None:
-                done(fold, *arguments)
+                result = done(fold, *arguments)
+                if step == "answer":
+                    list(result)  # pieces are made as they are read
                 raise RuntimeError("the worker is lost")
 
             patch.setattr(Fold, step, fails)

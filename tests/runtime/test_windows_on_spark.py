@@ -56,7 +56,7 @@ PAIRS = (
 )
 SHAPES = {
     "rows": Shape(
-        "SELECT a.s, COUNT(*) AS n, MAX(b.v) AS x, SUM(a.v * b.v) AS p "
+        "SELECT a.s, COUNT(*) AS n, MAX(b.v) AS x, SUM(a.v * b.v) AS p, STDDEV_POP(a.v) AS d, AVG(b.v) / 2 AS m "
         "FROM a [ROWS 6 SLIDE 4], b [8 MICROSECOND SLIDE 4 MICROSECOND] WHERE a.k = b.k GROUP BY a.s CHANGES",
         ("instant", "change"),
     ),

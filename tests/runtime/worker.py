@@ -17,6 +17,7 @@ from joinfold.physical.stage import Merge
 from joinfold.reference.rows import from_arrow
 from joinfold.runtime.stages import StageRun
 from joinfold.runtime.streaming import StageProcessor
+from joinfold.runtime.workers import StatefulTask
 from tests.operators.runs import Data, plan_of, tables_of
 
 WINDOW = "[4 MICROSECOND SLIDE 2 MICROSECOND]"
@@ -34,12 +35,14 @@ class Store:
     def __init__(self) -> None:
         self.committed: dict[Any, Any] = {}
         self.written: dict[Any, Any] = {}
+        self.commits = 0
 
     def begin(self) -> None:
         self.written = deepcopy(self.committed)
 
     def commit(self) -> None:
         self.committed = deepcopy(self.written)
+        self.commits += 1
 
     # what a handle and its state offer
     def getMapState(self, name: str, key: str, value: str) -> "Store":  # noqa: N802
@@ -65,12 +68,13 @@ class Worker:
 
     def __init__(self, shuffle_keys: tuple[int, ...] = (5,)) -> None:
         self.store, self.shuffle_keys = Store(), shuffle_keys
-        self.processor = StageProcessor(StageRun(PLAN.pipeline, 0, PLAN.choice, shuffle_keys, (5,)), "run")
+        self.processor = StageProcessor(StageRun(PLAN.pipeline, 0, PLAN.choice, shuffle_keys, (5,)))
         self.processor.init(self.store)  # type: ignore[arg-type]
 
     def handled(self, batch: Data, shuffle_key: int = 5, passing: Sequence[Addressed] = ()) -> pd.DataFrame:
         """One try at a micro-batch of a bucket, not committed: the rows that go on. Other stages read ``passing``."""
         self.store.begin()
+        self.processor.task = StatefulTask(self.store.commits, 0, 1)
         tables, found = tables_of(PLAN, batch), list(passing)
         for stream, frame in enumerate(PLAN.frames):
             rows = frame_batch(frame, tables[frame.input.source.name])

@@ -21,6 +21,11 @@ def test_the_load_of_a_window(entries: list[int], window: int) -> None:
     assert LiveLoad.from_facts(load.facts(("a", "b")), ("a", "b")) == load
 
 
+def test_a_load_of_fewer_rows() -> None:
+    load = LoadPart(9, 40, 20, 800)
+    assert load.at_most(40) == load and load.at_most(10.0) == LoadPart(9, 10, 5, 200)
+
+
 def test_old_parts_are_merged() -> None:
     load = LiveLoad()
     for cell in range(1_000):

@@ -20,16 +20,19 @@ SURE = 2.0
 """By how many standard errors the share has to be outside before it is."""
 BIAS_BAR = 3.0
 """By how many standard errors the mean error of COUNT and SUM may differ from 0."""
+FEWEST = 20
+"""From how many cases on a share of intervals says something."""
 KEPT_STEPS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 REPORTED = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean over estimates, with its standard error."""
+    """A mean over estimates, with its standard error, and the number of cases that the estimates are from."""
 
     value: float
     error: float
+    cases: int
 
     @property
     def in_errors(self) -> float:
@@ -47,7 +50,7 @@ class Mean:
         if not count:
             return None
         mean = sum(total for total, _ in sums) / count
-        return cls(mean, sqrt(sum((total - mean * number) ** 2 for total, number in sums)) / count)
+        return cls(mean, sqrt(sum((total - mean * number) ** 2 for total, number in sums)) / count, len(sums))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ class Coverage:
     @property
     def is_covered(self) -> bool | None:
         """Whether the intervals hold the exact value as often as they should; None if there are too few to say."""
-        if self.covered is None:
+        if self.covered is None or self.covered.cases < FEWEST:
             return None
         low, high = COVERED_BAR
         if low <= self.covered.value <= high:
@@ -158,7 +161,7 @@ def coverage_by_kept(
     for low, high in pairwise(KEPT_STEPS):
         within = [estimate for estimate in own if low <= estimate.kept < high]
         mean = Mean.by_case(within, lambda estimate: float(estimate.is_covered))
-        if mean is not None:
+        if mean is not None and mean.cases >= FEWEST:
             found.append(((low + high) / 2, mean))
     return found
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from joinfold.inprocess import InProcess
 from joinfold.logical.shedding import Sampler
 from joinfold.operators.state.chunks import Chunks
+from joinfold.operators.state.key_draws import KeyDraws
 from joinfold.session import Session
 from joinfold.workloads import batches
 from joinfold.workloads.arrival import SECOND_US
@@ -150,9 +151,10 @@ def _run(data: Dataset, shed: str, say: Say) -> tuple[Held, pa.Table]:
     session = Session()
     for name in STREAMS:
         session.stream(name, COLUMNS, time="ts")
-    machine = InProcess(session.sql(f"{query_text(SIZE_US, SLIDE_US)} {shed}").plan)
+    plan = session.sql(f"{query_text(SIZE_US, SLIDE_US)} {shed}").plan
+    machine = InProcess(plan)
     (bucket,) = machine.buckets
-    chunks, answers, most = Chunks(_Store()), [], Held(0, 0, 0, 0)
+    chunks, answers, most = Chunks(_Store(), draws=KeyDraws.of(plan.pipeline, 0)), [], Held(0, 0, 0, 0)
     size_bytes = rows = 0
     for batch in _batches(data):
         (accepted,) = machine.feed(batch)

@@ -5,8 +5,8 @@ number per group, and so is the answer. A number divided by 0 is missing, which 
 NULL for too few rows, NaN or infinities: its caller does, by the entry in ``AGGREGATES``.
 
 The formulas do not round intermediate results. Σ(x−x̄)² is (n·Σx² − (Σx)²)/n, which is exact if the sums are. Sums in
-double-doubles are rounded, so the squares of equal values may leave a small rest instead of 0; a sum of squares that
-is not larger than the rounding error counts as 0.
+double-doubles are rounded, so the squares of equal values may leave a small rest instead of 0. Every double-double has
+a bound of its error; a sum of squares that is not larger counts as 0.
 """
 
 from collections.abc import Callable

@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from joinfold.cli import bench, calibrate, demo, explain, generate, run
+from joinfold.cli import bench, calibrate, demo, explain, generate, repair, rescale, run
 from joinfold.cli.printing import print_error
 from joinfold.errors import EvaluationError, JoinfoldError, RunError
 
@@ -19,7 +19,16 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (explain.explain, generate.generate, bench.bench, calibrate.calibrate, run.run, demo.demo):
+for command in (
+    explain.explain,
+    generate.generate,
+    bench.bench,
+    calibrate.calibrate,
+    run.run,
+    repair.repair,
+    rescale.rescale,
+    demo.demo,
+):
     app.command()(command)
 
 

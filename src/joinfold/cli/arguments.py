@@ -1,10 +1,13 @@
 """Arguments that several commands take: a query, NAME=VALUE, a plan."""
 
+import re
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 from joinfold.errors import UsageError
 
+PARAM_HELP = "NAME=VALUE: the value of :NAME in the query, a number or a text. Repeatable."
 PLAN_HELP = "How to run it, such as 'method=tc; early=a; index=a hash, b btree; order=b, a'."
 
 
@@ -33,3 +36,14 @@ def assignment(entry: str, option: str) -> tuple[str, str]:
 def assignments(entries: list[str] | None, option: str) -> dict[str, str]:
     """The values of a repeatable option, by name."""
     return dict(assignment(entry, option) for entry in entries or [])
+
+
+def parameters(entries: list[str] | None) -> dict[str, int | Decimal | str]:
+    """The values of --param, by name. What looks like a number is one."""
+    return {name: _value(text) for name, text in assignments(entries, "--param").items()}
+
+
+def _value(text: str) -> int | Decimal | str:
+    if re.fullmatch(r"[+-]?[0-9]+", text):
+        return int(text)
+    return Decimal(text) if re.fullmatch(r"[+-]?[0-9]+\.[0-9]+", text) else text

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from joinfold.cli.arguments import PLAN_HELP, assignments, query_text
+from joinfold.cli.arguments import PARAM_HELP, PLAN_HELP, assignments, parameters, query_text
 from joinfold.cli.printing import ProgressBar, print_error, print_line, write_text
 from joinfold.errors import UsageError
 from joinfold.live.inputs import refuse_schemas, register
@@ -49,6 +49,7 @@ def explain(
             "--analyze", help="Run the query on Parquet files, without Spark, and show measured beside estimated costs."
         ),
     ] = False,
+    param: Annotated[list[str] | None, typer.Option("--param", help=PARAM_HELP)] = None,
     plan: Annotated[str | None, typer.Option("--plan", help=PLAN_HELP)] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print canonical SQL, schema and tree, or measured costs, as JSON.")
@@ -66,7 +67,7 @@ def explain(
     if analyze:
         refuse_schemas((*streams.items(), *tables.items()))
     register(session, streams, tables, assignments(time, "--time"), with_rows=stage == "cost")
-    bound = session.sql(query_text(query), None if plan is None else Plan.parse(plan))
+    bound = session.sql(query_text(query), None if plan is None else Plan.parse(plan), **parameters(param))
     warnings = [*bound.warnings, *(bound.plan_warnings if stage == "cost" else ())]
     if analyze:
         names = {input_.source.name for input_ in bound.logical.streams}

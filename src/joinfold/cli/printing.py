@@ -7,12 +7,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from joinfold.errors import UsageError
+from joinfold.errors import UsageError, printable
 
 
 def print_error(text: str) -> None:
-    """Prints an error on standard error."""
-    sys.stderr.write(text + "\n")
+    """Prints an error, which may quote data, on standard error."""
+    sys.stderr.write(printable(text, kept="\n") + "\n")
 
 
 def print_line(text: str) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from joinfold.cli.arguments import PLAN_HELP, assignments, query_text
+from joinfold.cli.arguments import PARAM_HELP, PLAN_HELP, assignments, parameters, query_text
 from joinfold.cli.printing import print_line
 from joinfold.errors import UsageError
 from joinfold.planner.forcing import Plan
@@ -40,6 +40,14 @@ def run(
         list[str] | None,
         typer.Option("--delay", help="NAME='10 seconds': by how much a stream's rows may be out of order."),
     ] = None,
+    ahead: Annotated[
+        list[str] | None,
+        typer.Option("--ahead", help="NAME='1 day', NAME=off: how far ahead of the clock a stream's times may be."),
+    ] = None,
+    idle: Annotated[
+        list[str] | None,
+        typer.Option("--idle", help="NAME='5 minutes': after this silence the others do not wait for a stream."),
+    ] = None,
     sink: Annotated[
         str, typer.Option(help="console prints the answers, parquet writes them to --output, memory prints at the end.")
     ] = "console",
@@ -55,7 +63,11 @@ def run(
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="The same as --trigger available.")] = False,
     partitions: Annotated[int | None, typer.Option(min=1, help="The number of partitions of the state.")] = None,
+    param: Annotated[list[str] | None, typer.Option("--param", help=PARAM_HELP)] = None,
     plan: Annotated[str | None, typer.Option("--plan", help=PLAN_HELP)] = None,
+    safe: Annotated[
+        bool, typer.Option("--safe", help="Check every row and file of the state. The checkpoint keeps to it.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print each answer as a JSON object on a line of its own.")
     ] = False,
@@ -81,6 +93,8 @@ def run(
         tables,
         assignments(time, "--time"),
         assignments(delay, "--delay"),
+        assignments(ahead, "--ahead"),
+        assignments(idle, "--idle"),
         sink,
         output,
         checkpoint,
@@ -88,5 +102,7 @@ def run(
         partitions,
         as_json,
         None if plan is None else Plan.parse(plan),
+        parameters(param),
+        safe,
     )
     run_query(settings, Console(stderr=True), print_line)

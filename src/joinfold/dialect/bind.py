@@ -11,7 +11,7 @@ from joinfold.dialect.checks import CHECKS, check_output_names
 from joinfold.dialect.expressions import CHAINED_OPERATORS, ExpressionBinder, conjunction, contains_aggregate
 from joinfold.dialect.scope import Scope
 from joinfold.dialect.shed_checks import bind_shed
-from joinfold.dialect.syntax import ParsedInput, ParsedQuery
+from joinfold.dialect.syntax import ParsedInput, ParsedQuery, ParsedUsing
 from joinfold.dialect.tokens import Fragment
 from joinfold.dialect.windows import partition_span
 from joinfold.errors import QueryError, Span, UnknownNameError
@@ -54,11 +54,13 @@ def bind(parsed: ParsedQuery, catalog: Mapping[str, Source]) -> LogicalQuery:
 
 def _bound(parsed: ParsedQuery, catalog: Mapping[str, Source]) -> LogicalQuery:
     inputs = _bind_inputs(parsed.inputs, catalog)
-    scope = Scope(inputs).with_equalities(parsed.where)
+    conditions = {"USING": _using_conditions(parsed.using, inputs), "ON": parsed.on, "WHERE": parsed.where}
+    scope = Scope(inputs).with_equalities(fragment for fragments in conditions.values() for fragment in fragments)
     where = tuple(
         part
-        for fragment in parsed.where
-        for part in conjuncts(ExpressionBinder(scope, fragment, "WHERE").condition(fragment.tree))
+        for clause, fragments in conditions.items()
+        for fragment in fragments
+        for part in conjuncts(ExpressionBinder(scope, fragment, clause).condition(fragment.tree))
     )
     select = parsed.select or parsed.group_by
     if not select:
@@ -122,6 +124,29 @@ def _bind_inputs(parsed: tuple[ParsedInput, ...], catalog: Mapping[str, Source])
             raise QueryError(f"relation '{source.name}' cannot have a window", entry.window_span, hint)
         inputs.append(_with_partition_columns(Input(alias, source, entry.window), entry))
     return tuple(inputs)
+
+
+def _using_conditions(using: tuple[ParsedUsing, ...], inputs: tuple[Input, ...]) -> tuple[Fragment, ...]:
+    """The equalities of USING, each with an earlier input. If several have the column, USING has equated them."""
+    found: list[Fragment] = []
+    equated: dict[str, set[int]] = {}
+    for entry in using:
+        own = inputs[entry.ordinal]
+        earlier = [at for at in range(entry.ordinal) if find_name(entry.column, inputs[at].source.schema.names)]
+        for input_, has in ((own, find_name(entry.column, own.source.schema.names)), (inputs[0], earlier)):
+            if not has:
+                owner = "stream" if input_.source.is_stream else "relation"
+                what = f"column '{entry.column}' in {owner} '{input_.source.name}'"
+                raise UnknownNameError(what, entry.column, input_.source.schema.names, entry.span)
+        known = equated.setdefault(entry.column.lower(), set())
+        if len(earlier) > 1 and not known.issuperset(earlier):
+            choices = (f"ON {inputs[at].alias}.{entry.column} = {own.alias}.{entry.column}" for at in earlier)
+            hint = f"write {' or '.join(choices)}."
+            raise QueryError(f"several inputs before '{own.alias}' have a column '{entry.column}'", entry.span, hint)
+        known.update({earlier[0], entry.ordinal})
+        sides = [exp.column(entry.column, input_.alias, quoted=True) for input_ in (inputs[earlier[0]], own)]
+        found.append(Fragment(exp.EQ(this=sides[0], expression=sides[1]), entry.span))
+    return tuple(found)
 
 
 def _with_partition_columns(input_: Input, entry: ParsedInput) -> Input:

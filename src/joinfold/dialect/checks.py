@@ -10,6 +10,7 @@ from joinfold.dialect.syntax import ParsedQuery
 from joinfold.dialect.tokens import Fragment
 from joinfold.errors import QueryError
 from joinfold.logical.query import Input, LogicalQuery, OnArrival, OnFull, OnSlide, OnWindowId, bound_names, moves
+from joinfold.logical.steps import MOST_STEPS, most_steps
 from joinfold.timetext import UNITS_US, duration_text
 from joinfold.window import Continuous, Grid, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, common
 
@@ -134,6 +135,19 @@ def check_window_id(query: LogicalQuery, parsed: ParsedQuery) -> None:
         raise QueryError(f"MOD needs two streams, but the query has {len(query.streams)}", parsed.span("sync"), hint)
 
 
+def check_steps(query: LogicalQuery, parsed: ParsedQuery) -> None:
+    """No window moves in so small steps that a few rows make more answers than any machine can write."""
+    steps = most_steps(query)
+    if steps is None or steps.number <= MOST_STEPS:
+        return
+    at = parsed.span("emit")
+    if steps.moving is not None:
+        at = parsed.inputs[query.inputs.index(steps.moving)].window_span
+    least = steps.text(-(-steps.size_us // MOST_STEPS))
+    hint = f"each row would be in as many answers. A window may have {MOST_STEPS:,} steps: make them {least} or longer."
+    raise QueryError(f"too many steps: {steps}", at, hint)
+
+
 def check_output_names(query: LogicalQuery, fragments: list[Fragment]) -> None:
     """The columns of the answer have different names. ``fragments`` are the texts of the outputs, in order."""
     bounded = {
@@ -184,5 +198,6 @@ CHECKS: tuple[Callable[[LogicalQuery, ParsedQuery], None], ...] = (
     check_emit,
     check_full,
     check_window_id,
+    check_steps,
     check_shed,
 )

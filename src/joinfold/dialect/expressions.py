@@ -273,7 +273,7 @@ class ExpressionBinder:
 
     def _aggregate(self, function: str, node: exp.Expr, condition: exp.Expr | None) -> Expression:
         if not self.aggregates:
-            hint = "put conditions on aggregates in HAVING." if self.clause == "WHERE" else None
+            hint = "put conditions on aggregates in HAVING." if self.clause in ("ON", "WHERE") else None
             self._fail(f"the aggregate {function.upper()} is not allowed in {self.clause}", node, hint)
         inner = ExpressionBinder(self.scope, self.fragment, f"an argument of {function.upper()}")
         arguments: tuple[Expression, ...] = ()

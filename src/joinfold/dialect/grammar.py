@@ -5,19 +5,21 @@ most once.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from joinfold.dialect.durations import read_duration
+from joinfold.dialect.parameters import with_values
 from joinfold.dialect.reader import CLAUSES, REFUSED, TRAILING, TokenReader
 from joinfold.dialect.refusals import NO_SUBQUERY
 from joinfold.dialect.shedding import read_shed
-from joinfold.dialect.syntax import ParsedInput, ParsedQuery
+from joinfold.dialect.syntax import ParsedInput, ParsedQuery, ParsedUsing
 from joinfold.dialect.tokens import CLOSING, OPENING, Fragment, parse_expression, span_of, tokenize
-from joinfold.dialect.windows import parse_window, read_duration
+from joinfold.dialect.windows import parse_window
 from joinfold.errors import QueryError, Span, keyword_hint
 from joinfold.logical.expressions import Value
 from joinfold.logical.query import (
@@ -32,22 +34,25 @@ from joinfold.logical.query import (
     Sync,
 )
 
+JOINS = ("JOIN", "INNER", "ON", "USING")
+"""The words that may follow an input in FROM."""
+
 ORDER = (
     "the clauses are, in order: SELECT, FROM, WHERE, GROUP BY, HAVING; "
     "then EMIT, SNAPSHOT or CHANGES, SYNC, SHED, OPTION."
 )
 
 
-def parse(text: str) -> ParsedQuery:
-    """Parses a query; raises `QueryError` with the place of the first mistake."""
-    return _Statement(text).read()
+def parse(text: str, parameters: Mapping[str, object] | None = None) -> ParsedQuery:
+    """Parses a query, with the values of its parameters; raises `QueryError` with the place of the first mistake."""
+    return _Statement(text, parameters or {}).read()
 
 
 class _Statement(TokenReader):
     """A query, read from its first token to its last."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text, tokenize(text))
+    def __init__(self, text: str, parameters: Mapping[str, object]) -> None:
+        super().__init__(text, with_values(tokenize(text), parameters, text))
         while self.tokens and self.tokens[-1].token_type == TokenType.SEMICOLON:
             self.tokens.pop()
         self._check_statements()
@@ -67,13 +72,11 @@ class _Statement(TokenReader):
             self.refuse()
         select = self.expressions("SELECT")
         self.expect("FROM", "after the SELECT list")
-        inputs = [self.input()]
-        while self.accept(","):
-            inputs.append(self.input())
+        inputs, using, on = self.inputs()
         where = self.condition("WHERE")
         group_by = self.expressions("GROUP BY") if self.accept("GROUP BY") else ()
         having = self.condition("HAVING")
-        return self.trailing_clauses(ParsedQuery(select, tuple(inputs), where, group_by, having))
+        return self.trailing_clauses(ParsedQuery(select, inputs, using, on, where, group_by, having))
 
     def _check_statements(self) -> None:
         for token, following in pairwise(self.tokens):
@@ -115,15 +118,47 @@ class _Statement(TokenReader):
             raise QueryError(f"{clause} takes one condition", found[1].span, "combine conditions with AND.")
         return found
 
-    def expression(self, clause: str) -> Fragment:
-        """Reads the tokens up to the next comma or clause outside brackets as one expression."""
+    def inputs(self) -> tuple[tuple[ParsedInput, ...], tuple[ParsedUsing, ...], tuple[Fragment, ...]]:
+        """``input, input JOIN input ON condition JOIN input USING (column, …)``: the inputs, and what joins them."""
+        inputs, using, conditions = [self.input()], list[ParsedUsing](), list[Fragment]()
+        while True:
+            if self.accept(","):
+                inputs.append(self.input())
+                continue
+            if self.accept("INNER"):
+                self.expect("JOIN", "after INNER")
+            elif not self.accept("JOIN"):
+                return tuple(inputs), tuple(using), tuple(conditions)
+            inputs.append(self.input())
+            if self.accept("USING"):
+                using += self.using(len(inputs) - 1)
+            else:
+                hint = "write JOIN b [window] ON a.key = b.key, or USING (key)."
+                self.expect("ON", "after JOIN and its input", hint, others=("USING",))
+                conditions.append(self.expression("ON", JOINS))
+
+    def using(self, ordinal: int) -> list[ParsedUsing]:
+        """``(column, …)``."""
+        hint = "write USING (key)."
+        self.expect("(", "after USING", hint)
+        found: list[ParsedUsing] = []
+        while True:
+            start = self.at
+            column = self.name("the name of a column")
+            found.append(ParsedUsing(ordinal, column, self.since(start)))
+            if self.accept(")"):
+                return found
+            self.expect(",", "between columns", hint)
+
+    def expression(self, clause: str, ends: tuple[str, ...] = ()) -> Fragment:
+        """Reads the tokens up to the next comma, clause or word of ``ends`` outside brackets as one expression."""
         start, depth = self.at, 0
         while not self.ended():
             token = self.here()
             after_dot = self.at > start and self.tokens[self.at - 1].token_type == TokenType.DOT
             if depth == 0 and not after_dot:
                 called = self.at + 1 < len(self.tokens) and self.tokens[self.at + 1].token_type == TokenType.L_PAREN
-                if self.word() in (",", *CLAUSES):
+                if self.word() in (",", *CLAUSES, *ends):
                     break
                 if self.word() in REFUSED and not called:
                     self.refuse()
@@ -160,7 +195,8 @@ class _Statement(TokenReader):
 
     def alias(self) -> tuple[str | None, Span | None]:
         """``[AS] name`` and where it is written, if it is next."""
-        if not self.accept("AS") and (self.word() in (*CLAUSES, *REFUSED, ",", "[", ".", "WITH") or self.ended()):
+        stops = (*CLAUSES, *REFUSED, *JOINS, ",", "[", ".", "WITH")
+        if not self.accept("AS") and (self.word() in stops or self.ended()):
             return None, None
         return self.name("an alias"), span_of([self.tokens[self.at - 1]], self.text)
 

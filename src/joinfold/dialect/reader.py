@@ -18,14 +18,16 @@ REFUSED = {
         "sort the result in Spark: the rows of an answer have no order.",
     ),
     "LIMIT": ("LIMIT is not supported", "limit the result in Spark: the rows of an answer have no order."),
-    "JOIN": ("JOIN … ON is not supported", "list the inputs with commas and put the condition in WHERE."),
-    "INNER": ("JOIN … ON is not supported", "list the inputs with commas and put the condition in WHERE."),
+    **dict.fromkeys(
+        ("JOIN", "INNER"),
+        ("JOIN belongs to FROM", "write FROM a [window] JOIN b [window] ON a.key = b.key, and then WHERE."),
+    ),
     "CROSS": ("cross joins are not supported", "list the inputs with commas and connect them in WHERE."),
     **dict.fromkeys(
         ("LEFT", "RIGHT", "FULL", "OUTER", "NATURAL", "SEMI", "ANTI"),
         (
             "outer, semi and natural joins are not supported",
-            "only combinations that match are joined: list the inputs with commas and put the condition in WHERE.",
+            "only combinations that match are joined: write JOIN … ON, without the other word.",
         ),
     ),
     "UNION": (
@@ -73,9 +75,9 @@ class TokenReader:
 
     def expect(self, word: str, where: str, hint: str | None = None, others: tuple[str, ...] = ()) -> None:
         """Reads the word, or raises an error that names it and ``others``, which the caller has tried already."""
-        if self.word() in REFUSED:
-            self.refuse()
         if not self.accept(word):
+            if self.word() in REFUSED:
+                self.refuse()
             words = (word, *others)
             expected = " or ".join(part if part.isalpha() else repr(part) for part in words)
             raise self.error(f"expected {expected} {where}", keyword_hint(self.word(), words, hint))

@@ -12,6 +12,8 @@ from joinfold.logical.shedding import (
     Estimating,
     Favour,
     Favouring,
+    HoldAvailable,
+    HoldBytes,
     HoldRows,
     KeepUp,
     Process,
@@ -74,17 +76,17 @@ def check_shed(query: LogicalQuery, parsed: ParsedQuery) -> None:
                 _check_rows(query, parsed)
         case Favouring() as favouring:
             _check_floors(query, query.shed, favouring, parsed)
+            _check_partitions(query, query.shed, parsed)
 
 
 def _check_arrivals(query: LogicalQuery, shed: Shed, parsed: ParsedQuery) -> None:
     if not isinstance(query.emit, OnArrival):
         return
-    hint = "use EMIT EVERY 5 SECONDS or EMIT ON TRIGGER, or leave out SHED."
+    hint = "use EMIT EVERY 5 SECONDS or EMIT ON TRIGGER, or shed only to hold: SHED TO HOLD 64 MEGABYTES."
     for budget in shed.budgets:
         if isinstance(budget, KeepUp | Process):
             what = f"SHED TO {budget.kind} cannot be kept under EMIT ON ARRIVAL, which answers every row"
             raise QueryError(what, parsed.shed_span(budget.kind), hint)
-    raise QueryError("no engine runs SHED with EMIT ON ARRIVAL yet", parsed.span("shed"), hint)
 
 
 def _check_aggregates(query: LogicalQuery, parsed: ParsedQuery) -> None:
@@ -146,3 +148,13 @@ def _check_floors(query: LogicalQuery, shed: Shed, favouring: Favouring, parsed:
                 hint = "leave out AT LEAST, or raise the budget."
             what = f"AT LEAST needs {least * streams} rows for {streams} streams, more than {budget.to_sql()}"
             raise QueryError(what, parsed.shed_span(part), hint)
+
+
+def _check_partitions(query: LogicalQuery, shed: Shed, parsed: ParsedQuery) -> None:
+    """No budget for memory, if a window has the last rows of each partition: all of them are needed to know these."""
+    alias = next((own.alias for own in query.streams if isinstance(own.window, PartitionedRows)), None)
+    for budget in shed.budgets:
+        if alias is not None and isinstance(budget, HoldRows | HoldBytes | HoldAvailable):
+            what = f"SHED TO HOLD cannot be kept: the last rows of each partition of '{alias}' are all needed"
+            hint = "use SHED TO KEEP UP or SHED TO PROCESS 50000 ROWS PER SECOND, or leave out SHED."
+            raise QueryError(what, parsed.shed_span(budget.kind), hint)

@@ -5,9 +5,9 @@ from typing import Any, TypeVar
 
 from sqlglot.tokenizer_core import TokenType
 
+from joinfold.dialect.durations import read_duration
 from joinfold.dialect.reader import CLAUSES, REFUSED, TRAILING, TokenReader
 from joinfold.dialect.syntax import ParsedShed
-from joinfold.dialect.windows import read_duration
 from joinfold.errors import QueryError, Span, UsageError, keyword_hint
 from joinfold.logical.shedding import (
     FAVOURS,
@@ -104,7 +104,7 @@ class _ShedText:
 
     def _process(self) -> Budget:
         rows, at = self._whole_number("PROCESS needs a number of rows", PROCESS)
-        budget = _checked(at, lambda: Process(rows))
+        budget = _checked(at, lambda: Process(rows), PROCESS)
         self._rows(PROCESS)
         self.reader.expect("PER", "after the rows", PROCESS)
         self.reader.expect("SECOND", "after PER", PROCESS)
@@ -116,7 +116,7 @@ class _ShedText:
         if self._part_ends():
             raise QueryError("HOLD needs a unit", self.reader.since(start), HOLD)
         unit = self.reader.next().text
-        return _checked(self.reader.since(start), lambda: budget_to_hold(amount, unit))
+        return _checked(self.reader.since(start), lambda: budget_to_hold(amount, unit), HOLD)
 
     # --- how the query sheds --------------------------------------------------------------------------------
 
@@ -128,7 +128,7 @@ class _ShedText:
 
     def _confidence(self) -> tuple[str, float]:
         number, at = self._number("CONFIDENCE needs a number", CONFIDENCE)
-        confidence = _checked(at, lambda: check_confidence(float(number)))
+        confidence = _checked(at, lambda: check_confidence(float(number)), CONFIDENCE)
         self.reader.expect("PERCENT", "after the confidence", CONFIDENCE)
         return "confidence", confidence
 
@@ -145,7 +145,7 @@ class _ShedText:
     def _at_least(self) -> tuple[str, int]:
         self.reader.expect("LEAST", "after AT", AT_LEAST)
         number, at = self._whole_number("AT LEAST needs a number of rows", AT_LEAST)
-        rows = _checked(at, lambda: check_amount("the number of AT LEAST", number))
+        rows = _checked(at, lambda: check_amount("the number of AT LEAST", number), AT_LEAST)
         self._rows(AT_LEAST)
         is_rate = self.reader.accept("PER")
         if is_rate:
@@ -156,7 +156,7 @@ class _ShedText:
 
     def _seed(self) -> tuple[str, int]:
         seed, at = self._whole_number("SEED needs a whole number", "write SEED 7.")
-        return "seed", _checked(at, lambda: check_seed(seed))
+        return "seed", _checked(at, lambda: check_seed(seed), "write SEED 7.")
 
     # --- amounts --------------------------------------------------------------------------------------------
 
@@ -190,7 +190,13 @@ class _ShedText:
         sign = "-" if self.reader.accept("-") else ""
         if not self._is_number():
             raise self.reader.error(missing, hint)
-        return sign + self.reader.next().text, self.reader.since(start)
+        number = sign + self.reader.next().text
+        if self.reader.accept(","):
+            while self._is_number():
+                number += self.reader.next().text
+                self.reader.accept(",")
+            raise QueryError("a number has no commas", self.reader.since(start), f"write {number}.")
+        return number, self.reader.since(start)
 
     def _is_number(self) -> bool:
         return not self.reader.ended() and self.reader.here().token_type == TokenType.NUMBER
@@ -199,9 +205,9 @@ class _ShedText:
         return self.reader.ended() or self.reader.word() in ("AND", *PARTS, *CLAUSES)
 
 
-def _checked(at: Span, make: Callable[[], Checked]) -> Checked:
-    """What ``make`` returns; a `UsageError` becomes a `QueryError` at the place."""
+def _checked(at: Span, make: Callable[[], Checked], hint: str) -> Checked:
+    """What ``make`` returns; a `UsageError` becomes a `QueryError` at the place, with its own hint or this one."""
     try:
         return make()
     except UsageError as error:
-        raise QueryError(error.message, at, error.hint) from error
+        raise QueryError(error.message, at, error.hint or hint) from error

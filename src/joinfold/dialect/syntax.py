@@ -23,6 +23,15 @@ class ParsedInput:
 
 
 @dataclass(frozen=True, slots=True)
+class ParsedUsing:
+    """A column of JOIN … USING: the input with this ordinal has it in common with an earlier input."""
+
+    ordinal: int
+    column: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedShed:
     """The clause SHED; a part is None if it is not written. The binder decides which parts the query may have."""
 
@@ -47,10 +56,12 @@ class ParsedShed:
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """All clauses of a query. The builder may give several fragments for WHERE and HAVING; all must be true."""
+    """All clauses of a query. ON, WHERE and HAVING may have several fragments, which must all be true."""
 
     select: tuple[Fragment, ...]
     inputs: tuple[ParsedInput, ...]
+    using: tuple[ParsedUsing, ...] = ()
+    on: tuple[Fragment, ...] = ()
     where: tuple[Fragment, ...] = ()
     group_by: tuple[Fragment, ...] = ()
     having: tuple[Fragment, ...] = ()

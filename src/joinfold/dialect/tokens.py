@@ -110,6 +110,11 @@ def tokenize(text: str) -> list[Token]:
         raise _token_error(text) from error
 
 
+def token_like(place: Token, token_type: TokenType, text: str) -> Token:
+    """A token in the place of another: errors point there."""
+    return Token(token_type, text, place.line, place.col, place.start, place.end)
+
+
 def span_of(tokens: Sequence[Token], text: str) -> Span:
     """The span from the first token to the last."""
     return Span(text, tokens[0].start, tokens[-1].end + 1)

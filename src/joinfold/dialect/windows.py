@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from joinfold.dialect.durations import is_number, read_duration, spelled_out
 from joinfold.dialect.tokens import span_of, tokenize
 from joinfold.errors import QueryError, Span, UsageError, keyword_hint
-from joinfold.timetext import duration_us, timestamp_us
+from joinfold.timetext import timestamp_us
 from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
 
 FORMS = (
@@ -31,39 +32,9 @@ def partition_span(window: Span, column: str) -> Span:
     return Span(window.text, window.start + named.start, window.start + named.end + 1)
 
 
-def read_duration(
-    tokens: Sequence[Token], text: str, what: str, following: tuple[str, ...], units: tuple[str, ...] = ("SECOND",)
-) -> int:
-    """The microseconds of a positive duration such as ``10 SECONDS``.
-
-    Errors call the duration ``what``, suggest ``units`` where there is none, and name the keywords that may follow.
-    """
-    span = span_of(tokens, text)
-    negative = tokens[0].token_type == TokenType.DASH
-    words = " ".join(token.text for token in tokens)
-    if negative or all(token.text == "0" for token in tokens[::2]):
-        raise QueryError(f"{what} must be positive, not '{span.words}'", span)
-    if len(tokens) == 1 and _is_number(tokens[0]):
-        raise QueryError(f"{what} needs a unit", span, f"write {' or '.join(f'{words} {unit}' for unit in units)}.")
-    for token in tokens[2::2]:  # 1 HOUR 30 MINUTES is a duration, 1 HOUR SLIDING 30 MINUTES is not
-        if not _is_number(token):
-            keywords = f"{', '.join(following[:-1])} or {following[-1]}"
-            hint = f"write a duration as numbers and units, such as 1 HOUR 30 MINUTE. {keywords} may follow it."
-            at = span_of([token], text)
-            raise QueryError(f"unexpected '{token.text}'", at, keyword_hint(token.text, following, hint))
-    try:
-        return duration_us(words)
-    except UsageError as error:
-        raise QueryError(error.message, span, error.hint) from error
-
-
-def _is_number(token: Token) -> bool:
-    return token.token_type == TokenType.NUMBER
-
-
 class _WindowText:
     def __init__(self, tokens: Sequence[Token], span: Span) -> None:
-        self.tokens = list(tokens)
+        self.tokens = spelled_out(tokens, span.text)
         self.span = span
         self.start_us: int | None = None
         self.start_span: Span | None = None
@@ -106,7 +77,7 @@ class _WindowText:
                 return self._rows()
             case ["RANGE" | "WINDOW", *_]:
                 return self._range(self.tokens[1:])
-            case [first, *_] if first == "-" or _is_number(self.tokens[0]):
+            case [first, *_] if first == "-" or is_number(self.tokens[0]):
                 return self._range(self.tokens)
             case _:
                 what = f"a window cannot begin with '{self.tokens[0].text}'"
@@ -188,7 +159,7 @@ class _WindowText:
         number = tokens[1] if self._negative(tokens) and len(tokens) > 1 else tokens[0]
         rest = self._words(tokens[tokens.index(number) + 1 :])
         at = self._at(tokens)
-        if not (_is_number(number) and number.text.isdecimal()) or rest not in ([], ["ROW"], ["ROWS"]):
+        if not (is_number(number) and number.text.isdecimal()) or rest not in ([], ["ROW"], ["ROWS"]):
             hint = keyword_hint(rest[0] if rest else "", ("SLIDE",), FORMS)
             raise QueryError(f"{what} in rows must be a whole number, not '{at.words}'", at, hint)
         if self._negative(tokens) or int(number.text) == 0:

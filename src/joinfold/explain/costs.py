@@ -111,7 +111,9 @@ def forecast_table(forecast: Forecast) -> Table:
         )
         for own in forecast.samplers
     )
-    notes = [f"{share_text(forecast.sheddable)} of the CPU can be shed. Reading the streams cannot."]
+    notes = ["Memory is saved, but hardly any CPU: every row has its answer."]
+    if forecast.sheddable is not None:
+        notes = [f"{share_text(forecast.sheddable)} of the CPU can be shed. Reading the streams cannot."]
     if forecast.at_floor:
         notes.append("The budget is below what reading the streams takes: the query will fall behind.")
     header = ("sample", "kept", "error of a count")

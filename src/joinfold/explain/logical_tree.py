@@ -146,5 +146,6 @@ def _input_tree(query: LogicalQuery, input_: Input) -> Tree:
     if source.is_stream:
         kind = "stream"
         delay = f", delay {duration_text(source.delay_us)}" if source.delay_us else ""
-        facts.append(Tree(f"time {source.time or 'of arrival'}{delay}"))
+        idle = f", idle after {duration_text(source.idle_us)}" if source.idle_us is not None else ""
+        facts.append(Tree(f"time {source.time or 'of arrival'}{delay}{idle}"))
     return Tree(f"{kind} {input_text(input_)}", tuple(facts))

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TypeAlias, assert_never
 
+from joinfold.amounts import number_text
 from joinfold.explain.logical_tree import when_text
 from joinfold.explain.tree import Tree
 from joinfold.logical.expressions import Expression
@@ -297,7 +298,13 @@ def _attachment_tree(attachment: Attachment) -> Tree:
     on = " AND ".join(expression_text(key.condition) for key in attachment.keys)
     how = f"on {on}" if on else "without an equality, all of it for every row,"
     conditions = tuple(Tree("where " + expression_text(part)) for part in attachment.conditions)
-    return Tree(f"joined with {noun} {relations} {how} before PACK", conditions)
+    matches = "" if attachment.matches is None else f": about {_matches_text(attachment.matches)} for each row"
+    return Tree(f"joined with {noun} {relations} {how} before PACK{matches}", conditions)
+
+
+def _matches_text(matches: float) -> str:
+    number = number_text(matches)
+    return f"{number} match" if number == "1" else f"{number} matches"
 
 
 def _cell_text(plan: PhysicalPlan, stream: int) -> str:

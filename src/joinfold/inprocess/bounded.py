@@ -9,7 +9,7 @@ time column, the event time of a row is its number.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -50,6 +50,7 @@ def run_in_process(
         hint = "give a number of at least 1, or None for all rows at once."
         raise UsageError(f"rows_per_step cannot be {rows_per_step}", hint)
     plan = plan_query(query) if isinstance(query, LogicalQuery) else query
+    plan = replace(plan, pipeline=plan.pipeline.bounded)
     refuse_clock(plan.pipeline.shedding)
     check_data(plan, data)
     streams = {frame.input.source.name: frame.input.source for frame in plan.frames}

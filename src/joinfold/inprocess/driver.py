@@ -8,8 +8,9 @@ would evaluate are evaluated by `columnar` here, with timestamps read in UTC. On
 measured, so methods and structures can be compared without the overhead of a cluster.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from time import process_time, time_ns
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ from joinfold.inprocess.frames import frame_batch
 from joinfold.inprocess.relations import AliasedRows, attached_sides
 from joinfold.inprocess.rows import Arrival, Rows
 from joinfold.inprocess.selecting import answer_table
+from joinfold.operators.emitted import NOTHING_EMITTED, Emitted
 from joinfold.operators.merging.merge import finished
 from joinfold.operators.packing.routing import Addressed, pack, pass_on
 from joinfold.operators.stages.bucket import Accepted, Bucket
@@ -80,6 +82,12 @@ class InProcess:
         }
 
     @property
+    def ahead(self) -> dict[str, int]:
+        """The rows of each input that passed its filters and lay ahead of their micro-batch. All buckets know them."""
+        streams = self.buckets[0].position.streams
+        return {frame.input.alias: streams[stream].ahead for stream, frame in enumerate(self.plan.frames)}
+
+    @property
     def shed(self) -> dict[str, int]:
         """The rows of each input that were not held, by SHED."""
         return {
@@ -104,7 +112,8 @@ class InProcess:
         stream the times of its rows. By default micro-batches arrive at 1, 2, …
 
         All rows of a relation must come at once, with the first rows of a stream or before. ``clock_us`` is the time of
-        the micro-batch, for budgets in wall-clock time; by default it is the time now.
+        the micro-batch; by default it is the time now. Budgets in wall-clock time read it, and so does ``ahead`` of a
+        stream.
 
         Returns what each bucket has to store.
         """
@@ -116,7 +125,9 @@ class InProcess:
         for stream, frame in enumerate(self.plan.frames):
             rows = data.get(frame.input.source.name)
             if rows is not None and rows.num_rows:
-                batch = frame_batch(frame, rows, self._sides_of(stream), arrival)
+                ahead_us = frame.input.source.ahead_us if self.plan.timing.has_ahead[stream] else None
+                last_us = None if ahead_us is None else clock_us + ahead_us
+                batch = frame_batch(frame, rows, self._sides_of(stream), arrival, last_us)
                 for stage, shuffle_key, blob in self._packed(stream, batch, clock_us):
                     blobs[stage * len(self.shuffle_keys) + shuffle_key].append(blob)
         names = {frame.input.source.name for frame in self.plan.frames} & data.keys()
@@ -133,18 +144,24 @@ class InProcess:
 
         ``to_the_end`` also gives all remaining ones: no more rows will come.
         """
+        found = (finished(self.plan.pipeline.last, emitted) for emitted in self._pieces(to_the_end))
+        tables = [answer_table(self.plan, answers) for answers in found if answers is not None]
+        return pa.concat_tables(tables) if tables else arrow_schema(self.plan.query.schema).empty_table()
+
+    def _pieces(self, to_the_end: bool) -> Iterator[tuple[Emitted, ...]]:
+        """What all buckets of the answering stage emit, piece by piece; then each may follow the data."""
         start = process_time()
         if to_the_end:
             self._make_views(to_the_end)
-        emitted = [bucket.answer(to_the_end) for bucket in self.buckets[-len(self.shuffle_keys) :]]
+        answering = [bucket.answer(to_the_end) for bucket in self.buckets[-len(self.shuffle_keys) :]]
+        for emitted in zip_longest(*answering, fillvalue=NOTHING_EMITTED):
+            self.measures.fold_seconds += process_time() - start
+            yield emitted
+            start = process_time()
         if not to_the_end:
             self._follow()
         self.measures.fold_seconds += process_time() - start
         self._weigh()
-        answers = finished(self.plan.pipeline.last, emitted)
-        if answers is None:
-            return arrow_schema(self.plan.query.schema).empty_table()
-        return answer_table(self.plan, answers)
 
     def _take_tables(self, data: Mapping[str, Rows]) -> None:
         for name in {input_.source.name for input_ in self.plan.query.inputs if input_.window is None} & data.keys():
@@ -169,10 +186,11 @@ class InProcess:
         for stage in range(len(pipeline.stages) - 1):
             blobs: dict[int, list[bytes]] = {}
             for shuffle_key in self.shuffle_keys:
-                emitted = self.buckets[stage * each + shuffle_key].answer(to_the_end)
-                accepted[stage * each + shuffle_key] += self.buckets[stage * each + shuffle_key].take_made()
-                for reader, other, blob in pass_on(pipeline, stage, shuffle_key, self.shuffle_keys, emitted):
-                    blobs.setdefault(reader * each + other, []).append(blob)
+                bucket = self.buckets[stage * each + shuffle_key]
+                for emitted in bucket.answer(to_the_end):
+                    for reader, other, blob in pass_on(pipeline, stage, shuffle_key, self.shuffle_keys, emitted):
+                        blobs.setdefault(reader * each + other, []).append(blob)
+                accepted[stage * each + shuffle_key] += bucket.take_made()
             for number, own in blobs.items():
                 accepted[number] += self.buckets[number].absorb(own)
         return accepted

@@ -20,7 +20,7 @@ from joinfold.columnar import Key, evaluate, is_true
 from joinfold.columnar.vector import Flags
 from joinfold.errors import EvaluationError
 from joinfold.inprocess.relations import AliasedRows, matched
-from joinfold.inprocess.rows import Arrival, Rows, column_of, times_of
+from joinfold.inprocess.rows import Arrival, Rows, column_of, marked_ahead, times_of
 from joinfold.logical.expressions import Column, walk
 from joinfold.physical.column_names import FIRST, KEEP, MATCHES, TIME
 from joinfold.physical.plan import Frame, FrameColumn
@@ -29,15 +29,23 @@ from joinfold.types import DataType
 Columns: TypeAlias = Mapping[Key, pa.Array]
 
 
-def frame_batch(frame: Frame, rows: Rows, sides: tuple[AliasedRows, ...] = (), arrival: Arrival = 1) -> pa.RecordBatch:
+def frame_batch(
+    frame: Frame,
+    rows: Rows,
+    sides: tuple[AliasedRows, ...] = (),
+    arrival: Arrival = 1,
+    last_us: int | None = None,
+) -> pa.RecordBatch:
     """The frame of these rows; raises `UsageError` if they do not have the columns of the stream.
 
     ``sides`` are the rows of the attached relations. ``arrival`` is the time of rows of a stream without a time column.
+    Rows with a time after ``last_us`` are marked as ahead.
     """
     alias, source = frame.input.alias, frame.input.source
     columns = {(alias, name): column_of(source, rows, name) for name in sorted(_columns_read(frame))}
     count = rows.num_rows
-    found = {TIME: times_of(source, rows, arrival)}
+    times = times_of(source, rows, arrival)
+    found = {TIME: times if last_us is None else marked_ahead(times, last_us)}
     kept: Flags | None = None
     if frame.keep is not None:
         kept = is_true(frame.keep, columns, count)

@@ -125,6 +125,13 @@ def _all_pairs(left: int, right: int) -> Iterator[Pairs]:
 
 def _equal(left: AliasedRows, right: AliasedRows, keys: tuple[Equality, ...]) -> Pairs:
     """The pairs of rows that are equal in all keys. NULL equals nothing."""
+    return equal_rows(*key_codes(left, right, keys), left.rows)
+
+
+def key_codes(
+    left: AliasedRows, right: AliasedRows, keys: tuple[Equality, ...]
+) -> tuple[list[Integers], NDArray[np.bool_]]:
+    """Codes of the keys of all left and then all right rows, equal where keys are, and which rows have all keys."""
     codes, is_present = [], np.ones(left.rows + right.rows, np.bool_)
     for key in keys:
         column = pa.concat_arrays(
@@ -133,7 +140,7 @@ def _equal(left: AliasedRows, right: AliasedRows, keys: tuple[Equality, ...]) ->
         known = present(column)
         is_present = is_present if known is None else is_present & known
         codes += identity_codes(column)
-    return equal_rows(codes, is_present, left.rows)
+    return codes, is_present
 
 
 def equal_rows(codes: list[Integers], is_present: NDArray[np.bool_], left: int) -> Pairs:

@@ -9,10 +9,12 @@ from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from joinfold.arrow import arrow_type
 from joinfold.errors import UsageError
 from joinfold.logical.query import Source
+from joinfold.timetext import LARGEST_US
 from joinfold.types import TIMESTAMP
 
 Rows: TypeAlias = pa.Table | pa.RecordBatch
@@ -47,6 +49,13 @@ def times_of(source: Source, rows: Rows, arrival: Arrival) -> pa.Array:
         own = arrival[source.name]
         times = np.arange(own.start, own.stop, dtype=np.int64)
     return pa.array(times).cast(arrow_type(TIMESTAMP))
+
+
+def marked_ahead(times: pa.Array, last_us: int) -> pa.Array:
+    """The times in microseconds, with `LARGEST_US` added to those after ``last_us``, as the frames on Spark have it."""
+    micros = times.cast(pa.int64())
+    marked = pc.add(pc.min_element_wise(micros, LARGEST_US // 2), LARGEST_US)
+    return pc.if_else(pc.greater(micros, last_us), marked, micros)
 
 
 def kind_of(source: Source) -> str:

@@ -3,8 +3,9 @@
     rows of MERGE     was ──HAVING, SELECT──▶ old ─┐  only old: delete     only new: insert
                       now ──HAVING, SELECT──▶ new ─┘  both: update, if a value has changed
 
-SELECT is computed only for rows that satisfy HAVING, so other rows cannot make it fail. Under SHED, an estimate is
-followed by its bounds, which MERGE has computed; where nothing was shed, they are the value itself.
+SELECT is computed only for rows that satisfy HAVING, so other rows cannot make it fail. A value has changed if it is
+another one. If it is computed from rounded aggregates, one of them must have changed by more than rounding. Under SHED,
+an estimate is followed by its bounds, which MERGE has computed; where nothing was shed, they are the value itself.
 """
 
 from dataclasses import dataclass
@@ -17,13 +18,12 @@ from numpy.typing import NDArray
 from joinfold.arrow import arrow_schema
 from joinfold.columnar import Key, evaluate, is_true
 from joinfold.columnar.vector import Flags
-from joinfold.physical.column_names import ANSWER, NOW, WAS, bound_columns, kept_column
+from joinfold.logical.expressions import Expression
+from joinfold.operators.merging.changes import CLOSE
+from joinfold.physical.column_names import ANSWER, NOW, WAS, aggregate_column, bound_columns, kept_column, same_column
 from joinfold.physical.plan import PhysicalPlan
-from joinfold.types import DataType
 
 RowNumbers = NDArray[np.int64]
-
-CLOSE = 1e-9  # a floating value has changed if it differs by more than this share of the larger value
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,12 @@ def _changed(plan: PhysicalPlan, finished: pa.RecordBatch) -> tuple[list[pa.Arra
     was, now = old.take(in_old).values, new.take(in_new).values
     differs = np.zeros(len(in_new), np.bool_)
     for place, output in zip(plan.query.selected, plan.query.outputs, strict=True):
-        differs |= differ(was[place], now[place], output.expression.type)
+        if not plan.query.is_rounded(output.expression):
+            differs |= ~equal(was[place], now[place])
+            continue
+        moved = _moved(plan, finished, output.expression)[new.rows[in_new]]
+        is_floating = output.expression.type.is_floating
+        differs |= moved & ~(close_to if is_floating else equal)(was[place], now[place])
     parts = {
         "delete": old.take(np.flatnonzero(~np.isin(old.rows, new.rows))),
         "insert": new.take(np.flatnonzero(~np.isin(new.rows, old.rows))),
@@ -108,25 +113,36 @@ def _changed(plan: PhysicalPlan, finished: pa.RecordBatch) -> tuple[list[pa.Arra
     return [kinds], Selected(rows, [pa.concat_arrays(column) for column in columns])
 
 
-def differ(old: pa.Array, new: pa.Array, type_: DataType) -> Flags:
-    """Whether each value has changed, bool[rows]. A floating value has if it differs by more than `CLOSE`.
+def _moved(plan: PhysicalPlan, finished: pa.RecordBatch, expression: Expression) -> Flags:
+    """Where an aggregate that the expression reads has changed by more than rounding, bool[rows of MERGE's output]."""
+    moved = np.zeros(finished.num_rows, np.bool_)
+    for number in plan.query.aggregates_in(expression):
+        if plan.query.aggregates[number].is_rounded:
+            moved |= ~_flags(finished.column(same_column(number)))
+        else:
+            old, new = (finished.column(aggregate_column(number, before)) for before in (True, False))
+            moved |= ~equal(old, new)
+    return moved
 
-    NULL equals NULL.
-    """
+
+def equal(old: pa.Array, new: pa.Array) -> Flags:
+    """Whether values are the same, bool[rows]; NULL equals NULL, and NaN equals NaN."""
     was, now = (column.is_valid().to_numpy(zero_copy_only=False) for column in (old, new))
-    differs: Flags = was != now
+    equal: Flags = ~(was | now)
     if (was & now).any():  # Arrow cannot compare columns of type null
-        same = _close(old, new) if type_.is_floating else _flags(pc.equal(old, new))
-        differs |= was & now & ~same
-    return differs
+        equal |= _flags(pc.equal(old, new))
+        if pa.types.is_floating(old.type):
+            equal |= _flags(pc.and_(pc.is_nan(old), pc.is_nan(new)))
+    return equal
 
 
-def _close(old: pa.Array, new: pa.Array) -> Flags:
+def close_to(old: pa.Array, new: pa.Array) -> Flags:
+    """Whether floating values are the same apart from rounding, bool[rows]."""
     left, right = (np.asarray(column.fill_null(0).to_numpy(), np.float64) for column in (old, new))
     with np.errstate(all="ignore"):
-        close = np.abs(left - right) <= CLOSE * np.maximum(np.abs(left), np.abs(right))
-    finite = np.isfinite(left) & np.isfinite(right)
-    return np.where(finite, close, (left == right) | (np.isnan(left) & np.isnan(right)))
+        near = np.abs(left - right) <= CLOSE * np.maximum(np.abs(left), np.abs(right))
+    both = _flags(old.is_valid()) & _flags(new.is_valid())
+    return equal(old, new) | (both & np.isfinite(left) & np.isfinite(right) & near)
 
 
 def _true_rows(column: pa.Array) -> RowNumbers:

@@ -94,15 +94,18 @@ class Totals:
             self.room_drift = _lengthened(self.room_drift, room)
             self.room_touched = _lengthened(self.room_touched, room)
 
-    def take_touched(self) -> Integers:
+    def take_touched(self, wide_count: int | None = None) -> Integers:
         """The groups touched since the last call, ascending, int64[m]; without a combination they become exactly empty.
 
+        ``wide_count`` is the double-double that counts combinations too, if the first integer may have wrapped around.
         Call it between steps: within one, a group may have sums before it has combinations. Cost: O(groups).
         """
         groups = np.flatnonzero(self.touched)
         self.room_touched[groups] = 0
         if self.room_ints.shape[1]:
             empty = groups[self.room_ints[groups, 0] == 0]
+            if wide_count is not None:
+                empty = empty[self.room_dds[empty, 2 * wide_count] == 0]
             self.room_dds[empty] = 0.0
             self.room_drift[empty] = 0.0
         return groups

@@ -19,6 +19,7 @@ class Tally:
     instants: int = 0
     last: Progress | None = None
     plan_changes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     def add(self, history: Iterable[Progress]) -> list[Progress]:
         """Counts the micro-batches that were not counted yet, and returns them."""
@@ -29,6 +30,7 @@ class Tally:
             for stream in step.streams:
                 self.rows[stream.alias] = self.rows.get(stream.alias, 0) + stream.rows
             self.plan_changes += [] if step.plan_change is None else [f"micro-batch {step.batch}: {step.plan_change}"]
+            self.warnings += [] if step.warning is None else [step.warning]
             self.last = step
         return new
 
@@ -36,6 +38,12 @@ class Tally:
     def late_rows(self) -> int:
         """The number of late rows of all streams, including earlier runs of the checkpoint."""
         return sum(stream.late_rows for stream in self.last.streams) if self.last else 0
+
+    @property
+    def left_out(self) -> str:
+        """How many rows were late, and how many lay ahead if there were such."""
+        ahead = sum(stream.ahead_rows for stream in self.last.streams) if self.last else 0
+        return f"{counted(self.late_rows, 'row')} late" + (f", {counted(ahead, 'row')} ahead" if ahead else "")
 
 
 def status_line(progress: Progress, tally: Tally) -> str:
@@ -45,7 +53,7 @@ def status_line(progress: Progress, tally: Tally) -> str:
         ", ".join(rates),
         f"watermark {progress.watermark or 'not yet'}",
         counted(tally.instants, "instant") + " answered",
-        f"{counted(tally.late_rows, 'row')} late",
+        tally.left_out,
         counted(progress.live_cells, "live cell"),
         f"{size_text(progress.state_bytes)} state",
     ]
@@ -71,7 +79,7 @@ def summary_line(tally: Tally, seconds: float) -> str:
     total = sum(tally.rows.values())
     return (
         f"{counted(total, 'row')} ({read}) in {counted(tally.batches, 'micro-batch')} and {seconds:,.1f} s; "
-        f"{counted(tally.instants, 'instant')} answered{until}; {counted(tally.late_rows, 'row')} late"
+        f"{counted(tally.instants, 'instant')} answered{until}; {tally.left_out}"
     )
 
 

@@ -1,20 +1,30 @@
-"""Answers as text: aligned columns for people, or one JSON object per row for programs."""
+"""Answers as text: aligned columns for people, or one JSON object per row for programs.
+
+Both escape control characters: data must not move the cursor of a terminal, or end a line.
+"""
 
 import json
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
 
+from joinfold.errors import UNPRINTABLE, printable
+
 Print = Callable[[str], None]
 
 
 class RowPrinter:
-    """Prints the rows of tables, one table after another; columns get wider but never narrower, to stay aligned."""
+    """Prints the rows of tables, one table after another; columns get wider but never narrower, to stay aligned.
 
-    def __init__(self, schema: pa.Schema, print_line: Print, as_json: bool) -> None:
-        self._names = schema.names
+    ``order`` names the columns by which the rows of a table are ordered.
+    """
+
+    def __init__(self, schema: pa.Schema, order: Sequence[str], print_line: Print, as_json: bool) -> None:
+        self._names = [printable(name) for name in schema.names]
+        self._order = [(name, "ascending") for name in order]
         self._right = [pa.types.is_integer(field.type) or pa.types.is_floating(field.type) for field in schema]
         self._print = print_line
         self._as_json = as_json
@@ -22,11 +32,11 @@ class RowPrinter:
         self._headed = False
 
     def show(self, answers: pa.Table) -> None:
-        """Prints the rows in the order of their instants."""
-        rows = answers.sort_by([(name, "ascending") for name in self._names[:2] if name in ("instant", "arrival")])
+        """Prints the rows in their order."""
+        rows = answers.sort_by(self._order)
         if self._as_json:
             for row in rows.to_pylist():
-                self._print(json.dumps({name: _plain(value) for name, value in row.items()}, ensure_ascii=False))
+                self._print(_json({name: _plain(value) for name, value in row.items()}))
             return
         cells = [[_text(value) for value in row.values()] for row in rows.to_pylist()]
         for row in cells:
@@ -45,8 +55,20 @@ class RowPrinter:
         return "  ".join(padded).rstrip()
 
 
+def _json(row: dict[str, Any]) -> str:
+    text = json.dumps(row, ensure_ascii=False, allow_nan=False)
+    return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
 def _plain(value: Any) -> Any:
-    return value if value is None or isinstance(value, bool | int | float | str) else _text(value)
+    """A value that JSON has; others are text. NaN and infinities are written as Spark's to_json writes them."""
+    match value:
+        case float() if not math.isfinite(value):
+            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        case None | bool() | int() | float() | str():
+            return value
+        case _:
+            return _text(value)
 
 
 def _text(value: Any) -> str:
@@ -60,4 +82,4 @@ def _text(value: Any) -> str:
         case bytes():
             return value.hex()
         case _:
-            return str(value)
+            return printable(str(value))

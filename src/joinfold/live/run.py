@@ -8,7 +8,8 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -42,6 +43,8 @@ class RunSettings:
     tables: dict[str, FileTable]
     times: dict[str, str]
     delays: dict[str, str]
+    aheads: dict[str, str]
+    idles: dict[str, str]
     sink: str = "console"
     output: str | None = None
     checkpoint: str | None = None
@@ -49,13 +52,16 @@ class RunSettings:
     partitions: int | None = None
     as_json: bool = False
     plan: Plan | None = None
+    parameters: dict[str, int | Decimal | str] = field(default_factory=dict)
+    is_safe: bool = False
 
     def __post_init__(self) -> None:
         if self.sink not in SINKS:
             raise UsageError(f"unknown sink '{self.sink}'", f"the sinks are: {', '.join(SINKS)}.")
         if (self.output is not None) != (self.sink == "parquet"):
             raise UsageError("--sink parquet and its folder --output belong together", "give both or neither.")
-        for option, named in (("--time", self.times), ("--delay", self.delays)):
+        by_stream = {"--time": self.times, "--delay": self.delays, "--ahead": self.aheads, "--idle": self.idles}
+        for option, named in by_stream.items():
             for name in named.keys() - self.streams.keys():
                 raise UsageError(f"{option} names '{name}', but there is no such stream", "add it with --stream.")
         if self.trigger is not None and self.trigger != "available" and duration_us(self.trigger) == 0:
@@ -71,7 +77,7 @@ def run(settings: RunSettings, console: Console, print_line: Print) -> None:
     with Interrupts() as interrupts, _checkpoint(settings, console) as checkpoint, _spark_log() as log:
         _require_output_of(checkpoint, settings.output)
         console.print("starting Spark …", highlight=False)
-        session = Session()
+        session = Session(safe=settings.is_safe)
         with clear_errors():
             with errors_to(log):
                 spark = session.spark
@@ -83,7 +89,7 @@ def run(settings: RunSettings, console: Console, print_line: Print) -> None:
         changes = (f"plan changed in {change}" for change in tally.plan_changes)
         for line in (summary_line(tally, time.monotonic() - began), figures_line(tally), *changes):
             if line is not None:
-                console.print(line, highlight=False, soft_wrap=True)
+                console.print(line, markup=False, highlight=False, soft_wrap=True)
         if interrupts.asked:
             how_to_continue = "; start again with the same --checkpoint to continue" if settings.checkpoint else ""
             console.print(f"stopped{how_to_continue}", highlight=False)
@@ -96,16 +102,18 @@ def _bound(
     for name, source in settings.streams.items():
         data = stream(source)
         time_ = settings.times.get(name) or chosen_time(name, schema_of(data))
-        session.stream(name, data, time=time_, delay=settings.delays.get(name, "0 seconds"))
+        delay, ahead, idle = settings.delays.get(name, "0 seconds"), settings.aheads.get(name), settings.idles.get(name)
+        session.stream(name, data, time=time_, delay=delay, ahead=ahead, idle=idle)
     for name, files in settings.tables.items():
         session.table(name, table(files))
-    return session.sql(settings.query, settings.plan)
+    return session.sql(settings.query, settings.plan, **settings.parameters)
 
 
 def _watched(
     query: Query, settings: RunSettings, checkpoint: str, interrupts: Interrupts, console: Console, print_line: Print
 ) -> Tally:
-    printer = RowPrinter(arrow_schema(query.schema), print_line, settings.as_json)
+    order = [field.name for field in query.logical.leading]
+    printer = RowPrinter(arrow_schema(query.schema), order, print_line, settings.as_json)
     kept: list[pa.Table] = []
     options = {} if settings.output is None else {"path": absolute(settings.output)}
     sinks: dict[str, Any] = {
@@ -140,14 +148,22 @@ def _checkpoint(settings: RunSettings, console: Console) -> Iterator[str]:
 
 
 def _require_output_of(checkpoint: str, output: str | None) -> None:
-    """Refuses a new run into a folder with answers of another run.
+    """Refuses a run into a folder with answers of another run, or of later micro-batches, as after a repair.
 
-    Spark records in the folder which micro-batches it has. It would skip those of a new run, which counts from 0 again.
+    Spark records in the folder which micro-batches it has, and would skip these.
     """
-    fresh = not os.path.isdir(checkpoint) or not os.listdir(checkpoint)
-    if output is not None and fresh and os.path.isdir(os.path.join(output, "_spark_metadata")):
+    if output is None:
+        return
+    written, begun = os.path.join(output, "_spark_metadata"), _last_number(os.path.join(checkpoint, "offsets"))
+    if os.path.isdir(written) and (begun < 0 or _last_number(written) > begun):
         hint = "give the --checkpoint of that run to continue it, or choose another folder."
         raise UsageError(f"the folder '{output}' holds the answers of another run", hint)
+
+
+def _last_number(folder: str) -> int:
+    """The number of the last micro-batch that has a file in a folder of Spark; −1 if there is none."""
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return max((int(number) for name in names if (number := name.removesuffix(".compact")).isdigit()), default=-1)
 
 
 @contextmanager

@@ -33,16 +33,17 @@ def status(console: Console) -> Iterator[Show]:
 
 
 def lines_of(progress: Progress, tally: Tally) -> list[str]:
-    """The status line, the reason if the query does not answer, and the last change of the plan, if any."""
+    """The status line, why the query does not answer, and the last change of the plan and the last warning, if any."""
     silence = silence_line(progress, datetime.now(UTC))
     changes = [f"plan changed in {change}" for change in tally.plan_changes[-1:]]
-    return [status_line(progress, tally), *([silence] if silence else []), *changes]
+    warnings = [f"Warning: {warning}" for warning in tally.warnings[-1:]]
+    return [status_line(progress, tally), *([silence] if silence else []), *changes, *warnings]
 
 
 def _drawn(progress: Progress | None, tally: Tally) -> Text | Group:
     if progress is None:
         return Text(FIRST, style="italic")
-    styles = ("cyan", "yellow", "yellow")
+    styles = ("cyan", "yellow", "yellow", "yellow")
     return Group(*(Text(line, style=style) for line, style in zip(lines_of(progress, tally), styles, strict=False)))
 
 

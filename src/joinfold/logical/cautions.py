@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from joinfold.logical.query import LogicalQuery
+from joinfold.logical.steps import MANY_STEPS, most_steps
 from joinfold.timetext import duration_text
 from joinfold.types import BIGINT
 from joinfold.window import Rows, Sliding
@@ -22,7 +23,14 @@ def gaps(query: LogicalQuery) -> Iterator[str]:
         yield f"the window of '{input_.alias}' {lengths}, so some rows are in no window"
 
 
-CAUTIONS: tuple[Callable[[LogicalQuery], Iterator[str]], ...] = (gaps,)
+def many_steps(query: LogicalQuery) -> Iterator[str]:
+    """If a window moves in very small steps, each row is in very many answers."""
+    steps = most_steps(query)
+    if steps is not None and steps.number > MANY_STEPS:
+        yield f"a row of '{steps.held.alias}' is in up to {steps.number:,} answers: there are {steps}"
+
+
+CAUTIONS: tuple[Callable[[LogicalQuery], Iterator[str]], ...] = (gaps, many_steps)
 
 
 def warnings_of(query: LogicalQuery) -> tuple[str, ...]:

@@ -99,6 +99,15 @@ class Aggregate:
         """The type of the aggregated value."""
         return AGGREGATES[self.function].result_type(tuple(argument.type for argument in self.arguments))
 
+    @property
+    def is_rounded(self) -> bool:
+        """Whether it may have a rounding error: a statistic, or a sum of floating numbers."""
+        entry = AGGREGATES[self.function]
+        if entry.extremum is not None:
+            return False
+        numbers = [own for place, own in enumerate(self.arguments) if entry.is_number(place)]
+        return bool(numbers) and (not entry.is_exact or any(own.type.is_floating for own in numbers))
+
 
 @dataclass(frozen=True, slots=True)
 class GroupValue:

@@ -30,7 +30,9 @@ from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, 
 class Source:
     """What was registered under a name: a stream with an event time and a delay, or a relation.
 
-    ``time`` is the event-time column; None for a stream whose rows have the time at which they arrive.
+    ``time`` is the event-time column; None for a stream whose rows have the time at which they arrive. ``ahead_us`` is
+    how far event times may lie beyond the time of their micro-batch, None if that does not matter. ``idle_us`` is the
+    silence after which the stream no longer holds the watermark back, None if it always does.
     """
 
     name: str
@@ -38,6 +40,8 @@ class Source:
     is_stream: bool
     time: str | None = None
     delay_us: int = 0
+    ahead_us: int | None = None
+    idle_us: int | None = None
 
     @property
     def clock(self) -> DataType:
@@ -229,6 +233,14 @@ class LogicalQuery:
             places.append(place)
             place += 3 if number in self.estimated else 1
         return tuple(places)
+
+    def aggregates_in(self, expression: Expression) -> frozenset[int]:
+        """The numbers of the aggregates that an expression over group and aggregate values reads."""
+        return frozenset(node.index for node in walk(expression) if isinstance(node, AggregateValue))
+
+    def is_rounded(self, expression: Expression) -> bool:
+        """Whether an expression over group and aggregate values reads an aggregate that may have a rounding error."""
+        return any(self.aggregates[number].is_rounded for number in self.aggregates_in(expression))
 
     def _has_bounds(self, expression: Expression) -> bool:
         if isinstance(expression, AggregateValue) and AGGREGATES[self.aggregates[expression.index].function].extremum:

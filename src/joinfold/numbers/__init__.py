@@ -3,7 +3,8 @@
 Both have the operators of a number, so a formula is written once for both::
 
     ExactNumbers      a numerator and a denominator     exact; integers and decimals
-    RoundedNumbers    hi + lo, two doubles              sums of doubles, and statistics of all numbers
+    RoundedNumbers    hi + lo, two doubles              sums of doubles, and statistics of all numbers; each number has
+                                                        a bound of its error
 
 Division by 0 gives a *missing* number, which is NULL in SQL.
 """

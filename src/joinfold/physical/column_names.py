@@ -31,7 +31,7 @@ TURN = "turn"  # in last rows: the number of a row in the order of its bucket; a
 NUMBER, COPIES, EQUAL, MOVED = "number", "copies", "equal", "moved"  # in row boundaries
 ANSWER = "answer"  # the alias under which SELECT and HAVING read the output of MERGE
 DRAW = "draw"  # in entries, under SHED: the hash that decides whether a row is kept
-CLOCK = "clock"  # in a frame, under SHED: the time of the micro-batch
+CLOCK = "clock"  # in a frame, under SHED and where a stream can be idle: the time of the micro-batch
 KEPT = "kept"  # in answers, under SHED: the probability with which a combination was kept
 WAS, NOW = "was", "now"  # under CHANGES: whether a group existed before, and whether it exists now
 
@@ -90,6 +90,11 @@ def real_columns(number: int) -> tuple[str, str]:
     return f"high {number}", f"low {number}"
 
 
+def error_column(number: int) -> str:
+    """The name of the bound of the error of a double-double product in totals, or of an aggregate in MERGE."""
+    return f"error {number}"
+
+
 def extreme_column(number: int) -> str:
     """The name of an extreme in totals."""
     return f"extreme {number}"
@@ -103,6 +108,11 @@ def group_column(number: int) -> str:
 def aggregate_column(number: int, before: bool = False) -> str:
     """The name of an aggregate in answers; ``before``: of its value at the instant before."""
     return f"old_aggregate_{number}" if before else f"aggregate_{number}"
+
+
+def same_column(number: int) -> str:
+    """The name of the column with whether a rounded aggregate is the same as before, apart from rounding."""
+    return f"same_{number}"
 
 
 def bound_columns(number: int, before: bool = False) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from joinfold.logical.shedding import Sampler
 from joinfold.physical.choice import FoldChoice
 from joinfold.physical.column_names import ANSWER, Role, aggregate_column, group_column
 from joinfold.physical.payload import InputSpec
-from joinfold.physical.shedding import KeySampling, RowSampling, Shedding
+from joinfold.physical.shedding import KeySampling, RowSampling, Shedding, reads_clock
 from joinfold.physical.source import StreamRows, ViewOf
 from joinfold.physical.stage import (
     Body,
@@ -37,11 +37,15 @@ class Equality:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """Relations that are joined to a stream together: the conditions on them alone, and the equalities with it."""
+    """Relations that are joined to a stream together: the conditions on them alone, and the equalities with it.
+
+    ``matches`` is the number of matches that a row of the stream is expected to have; None if it is not known.
+    """
 
     relations: tuple[Input, ...]
     conditions: tuple[Expression, ...]
     keys: tuple[Equality, ...]
+    matches: float | None = None
 
     @property
     def said(self) -> tuple[Expression, ...]:
@@ -97,6 +101,16 @@ class Pipeline:
     def in_zone(self, zone: str) -> "Pipeline":
         """The pipeline with timestamps read in this time zone."""
         return replace(self, timing=replace(self.timing, zone=zone))
+
+    @property
+    def bounded(self) -> "Pipeline":
+        """The pipeline of a bounded run, which has no micro-batches: no row lies ahead of them, no stream is idle."""
+        return replace(self, timing=replace(self.timing, has_ahead=(), idles_us=()))
+
+    @property
+    def reads_clock(self) -> bool:
+        """Whether PACK has to know the time of the micro-batch."""
+        return reads_clock(self.shedding) or self.timing.reads_clock
 
     def stage_of(self, stream: int) -> int:
         """The number of the stage that gets the entries of a stream."""
@@ -173,6 +187,27 @@ class PhysicalPlan:
     def choice(self) -> FoldChoice:
         """The choice for the answering stage."""
         return self.choices[-1]
+
+    @property
+    def homes(self) -> dict[str, str]:
+        """The stream that each relation is joined to, by their aliases."""
+        return {
+            relation.alias: frame.input.alias
+            for frame in self.frames
+            for attachment in frame.attached
+            for relation in attachment.relations
+        }
+
+    @property
+    def matches(self) -> dict[tuple[str, str], float]:
+        """How many matches a row of a stream is expected to have in a relation, where that is known."""
+        return {
+            (relation.alias, frame.input.alias): attachment.matches
+            for frame in self.frames
+            for attachment in frame.attached
+            if attachment.matches is not None
+            for relation in attachment.relations
+        }
 
     @property
     def sampler(self) -> Sampler | None:

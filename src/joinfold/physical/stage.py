@@ -6,7 +6,7 @@
 Every stage gets the headers of all streams, so all stages find the same watermark and answer at the same instants.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from joinfold.physical.combining import NOTHING_COMBINED, Combining
@@ -28,7 +28,8 @@ class Body:
     """What a stage joins and sums. A query over one stream has a second input, the constant row.
 
     A product has a column of each input, and one of the pair. The first integer product counts combinations.
-    ``replicates`` are the columns of ``groups`` that hold the replicate of a sample.
+    ``replicates`` are the columns of ``groups`` that hold the replicate of a sample. ``narrow`` is the body that this
+    one was widened from.
     """
 
     inputs: tuple[InputSpec, ...]
@@ -38,6 +39,7 @@ class Body:
     real_products: tuple[tuple[ColumnRef, ...], ...] = ()
     extremes: tuple[ExtremeFold, ...] = ()
     replicates: tuple[str, ...] = ()
+    narrow: "Body | None" = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         assert len(self.inputs) >= 2
@@ -48,6 +50,26 @@ class Body:
     def all_sums(self) -> tuple[Sums, ...]:
         """The sums of the inputs, then of the pair."""
         return (*self.inputs, self.pair)
+
+    @property
+    def whole_reals(self) -> tuple[int, ...]:
+        """The numbers of the real products that are products of integers alone."""
+        return tuple(number for number, refs in enumerate(self.real_products) if all(ref.is_integer for ref in refs))
+
+    @property
+    def widened(self) -> "Body":
+        """The same with every product of integers twice, modulo 2^64 and in double-double: see `operators.wide_totals`.
+
+        What is added comes after the products that were there, in their order.
+        """
+        residues = tuple(tuple(ref.index for ref in self.real_products[number]) for number in self.whole_reals)
+        sizes = tuple(tuple(ColumnRef(True, column) for column in product) for product in self.integer_products)
+        return replace(
+            self,
+            integer_products=(*self.integer_products, *residues),
+            real_products=(*self.real_products, *sizes),
+            narrow=self,
+        )
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -160,18 +182,23 @@ class JoinAtMoves:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What a fold emits for each group: how many integer and real products, and which extremes."""
+    """What a fold emits for each group: how many integer and real products, and which extremes.
+
+    ``whole_reals`` are the numbers of the real products that are products of integers alone.
+    """
 
     groups: tuple[str, ...]
     integers: int
     reals: int
     extremes: tuple[Extreme, ...]
+    whole_reals: tuple[int, ...] = ()
 
     @staticmethod
     def of(body: Body) -> "Totals":
-        """The totals of a fold."""
-        extremes = tuple(body.extreme(fold) for fold in body.extremes)
-        return Totals(body.groups, len(body.integer_products), len(body.real_products), extremes)
+        """The totals of a fold; those of a bucket that was widened have more products after these."""
+        own = body if body.narrow is None else body.narrow
+        extremes = tuple(own.extreme(fold) for fold in own.extremes)
+        return Totals(own.groups, len(own.integer_products), len(own.real_products), extremes, own.whole_reals)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,8 @@ from joinfold.window import Continuous, Grid, Landmark, PartitionedRows, RangeBy
 TimeWindow = Sliding | Continuous | Landmark
 CountingWindow = Rows | RangeByRows | PartitionedRows
 
+PIECE = 1024  # enough instants that a piece costs little, and few enough that its answers fit into memory
+
 
 @dataclass(frozen=True, slots=True)
 class AtCandidates:
@@ -73,7 +75,9 @@ EmissionRule = AtCandidates | AtTriggers | AtArrivals | AsFound | ByWindowId
 class Timing:
     """The windows of all streams in the order of FROM, their delays, the emission rule, and the zone of timestamps.
 
-    ``names`` has the aliases of the streams.
+    ``names`` has the aliases of the streams. Answers leave a stage in *pieces* of at most ``instants_per_piece``
+    instants, the same ones in all buckets. ``has_ahead`` says for which streams the frame marks rows that lie ahead.
+    ``idles_us`` has the silence of each after which it is idle, None for never.
     """
 
     names: tuple[str, ...]
@@ -81,10 +85,16 @@ class Timing:
     delays_us: tuple[int, ...]
     rule: EmissionRule
     zone: str = "UTC"
+    instants_per_piece: int = PIECE
+    has_ahead: tuple[bool, ...] = ()
+    idles_us: tuple[int | None, ...] = ()
     cells: tuple[Grid, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         assert self.windows and len(self.names) == len(self.windows) == len(self.delays_us)
+        assert self.instants_per_piece > 0
+        object.__setattr__(self, "has_ahead", self.has_ahead or (False,) * len(self.names))
+        object.__setattr__(self, "idles_us", self.idles_us or (None,) * len(self.names))
         object.__setattr__(self, "cells", tuple(_cells(window, self.rule) for window in self.windows))
 
     @property
@@ -96,6 +106,11 @@ class Timing:
     def any_instant(self) -> bool:
         """Whether there may be an answer at any instant."""
         return isinstance(self.rule, AtTriggers | AtArrivals | AsFound)
+
+    @property
+    def reads_clock(self) -> bool:
+        """Whether a stream can be idle, so that every bucket has to know the time of the micro-batch."""
+        return any(idle_us is not None for idle_us in self.idles_us)
 
     @property
     def counting(self) -> tuple[int, ...]:

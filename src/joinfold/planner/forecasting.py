@@ -23,7 +23,7 @@ from joinfold.physical.payload import InputSpec
 from joinfold.physical.plan import Pipeline
 from joinfold.physical.shedding import KeySampling, RowSampling, Sampling
 from joinfold.physical.source import StreamRows
-from joinfold.physical.stage import inputs_of
+from joinfold.physical.stage import FoldAtArrivals, inputs_of
 from joinfold.planner.cost.estimates import Estimate
 from joinfold.planner.cost.windows import Flow, entry_bytes_alike, flows_of
 from joinfold.planner.stream_statistics import Statistics
@@ -45,12 +45,13 @@ class SamplerForecast:
 class Forecast:
     """What SHED is expected to do.
 
-    ``samplers`` are the possible ones, the best first. ``sheddable`` is the share of the CPU that can be shed.
-    ``at_floor``: a budget in CPU is below what reading the streams takes.
+    ``samplers`` are the possible ones, the best first. ``sheddable`` is the share of the CPU that can be shed; None if
+    every row has its answer, so that SHED is about memory only. ``at_floor``: a budget in CPU is below what reading the
+    streams takes.
     """
 
     samplers: tuple[SamplerForecast, ...]
-    sheddable: float
+    sheddable: float | None
     at_floor: bool
 
 
@@ -74,7 +75,9 @@ def forecast(pipelines: Sequence[Pipeline], statistics: Statistics, estimate: Es
         sampler: Sampler = "key" if isinstance(shedding, KeySampling) else "row"
         found.append(SamplerForecast(sampler, rate, _error(pipeline, statistics, rate)))
     ranked = sorted(found, key=lambda own: (own.error is None, own.error or 0.0, own.sampler))
-    return Forecast(tuple(ranked), fold / estimate.cpu if estimate.cpu else 0.0, at_floor)
+    answers_rows = any(isinstance(stage, FoldAtArrivals) for pipeline in pipelines for stage in pipeline.stages)
+    sheddable = None if answers_rows else fold / estimate.cpu if estimate.cpu else 0.0
+    return Forecast(tuple(ranked), sheddable, at_floor)
 
 
 def refuse_whole(pipeline: Pipeline, statistics: Statistics) -> None:

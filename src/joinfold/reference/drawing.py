@@ -4,7 +4,7 @@ A draw is a hash, so its definition is the engine's own function, of values that
 Which key is sampled, and by which columns a row is drawn, is read from the plan.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from datetime import UTC, tzinfo
 
 import pyarrow as pa
@@ -17,12 +17,14 @@ from joinfold.reference.contents import Timed
 from joinfold.reference.evaluate import Context, evaluate
 from joinfold.reference.rows import to_arrow
 from joinfold.reference.shedding import Combination, Drawn, Sample, key_sample
+from joinfold.shedding.rates import Sample as Chosen
 from joinfold.shedding.rates import threshold
 from joinfold.types import Field, Schema
 
 
-def sample_of(plan: PhysicalPlan, rate: int, certain: Collection[int], zone: tzinfo = UTC) -> Sample:
-    """The sample at a rate out of WHOLE; ``certain`` are the draws of keys that are kept for certain."""
+def sample_of(plan: PhysicalPlan, chosen: Chosen, zone: tzinfo = UTC) -> Sample:
+    """The combinations of a sample that the engine has chosen: its rate, and the draws of its certain keys."""
+    rate = chosen.rate
     shedding = plan.pipeline.shedding
     assert isinstance(shedding, Sampling)
     draw = _drawer(plan, shedding, zone)
@@ -30,7 +32,11 @@ def sample_of(plan: PhysicalPlan, rate: int, certain: Collection[int], zone: tzi
     if isinstance(shedding, KeySampling):
         first = aliases[0]
         return key_sample(
-            rate, certain.__contains__, lambda chosen: draw(first, chosen[first]), shedding.groups_are_whole
+            rate,
+            chosen.certain.__contains__,
+            lambda combination: draw(first, combination[first]),
+            shedding.groups_are_whole,
+            chosen.expected,
         )
 
     def drawn(combination: Combination) -> Drawn | None:

@@ -157,7 +157,11 @@ def _outputs(query: LogicalQuery) -> list[str]:
 def _changes(query: LogicalQuery) -> str:
     """The differences between the output of each group now and at the step before."""
     numbers = range(len(query.outputs))
-    differs = [_floating_differs(i) if query.outputs[i].expression.type.is_floating else _differs(i) for i in numbers]
+    expressions = [output.expression for output in query.outputs]
+    differs = [
+        _rounded_differs(i) if own.type.is_floating and query.is_rounded(own) else _differs(i)
+        for i, own in enumerate(expressions)
+    ]
     same_group = "".join(f" AND new.group_{i} IS NOT DISTINCT FROM old.group_{i}" for i in range(len(query.groups)))
     change = "CASE WHEN old.step IS NULL THEN 'insert' WHEN new.step IS NULL THEN 'delete' ELSE 'update' END"
     shown = [f"CASE WHEN new.step IS NULL THEN old.output_{i} ELSE new.output_{i} END AS output_{i}" for i in numbers]
@@ -173,8 +177,8 @@ def _differs(number: int) -> str:
     return f"new.output_{number} IS DISTINCT FROM old.output_{number}"
 
 
-def _floating_differs(number: int) -> str:
-    """Whether an output differs by more than 1e-9 relative; NULL, NaN and infinities equal only themselves."""
+def _rounded_differs(number: int) -> str:
+    """Whether an output differs by more than DuckDB's rounding; NULL, NaN and infinities equal only themselves."""
     new, old = f"new.output_{number}", f"old.output_{number}"
     finite = f"isfinite({new}) AND isfinite({old})"
     near = f"{finite} AND abs({new} - {old}) <= 1e-9 * greatest(abs({new}), abs({old}))"

@@ -172,6 +172,23 @@ def _standardized(number: str, finite: str, power: int, over: _Over) -> str:
     return f"{moment(power)} / power({moment(2)}, {power / 2})"
 
 
+def _settled(value: str, function: str, sizes: list[str], variance: str) -> str:
+    """0 for a statistic that is not larger than the rounding errors of doubles of these sizes."""
+    product = f"1e-14 * {sizes[0]} * {sizes[-1]}"
+    match function:
+        case "var_pop" | "var_samp" | "covar_pop" | "covar_samp":
+            bound = product
+        case "stddev_pop" | "stddev_samp":
+            bound = f"1e-7 * {sizes[0]}"
+        case "regr_slope":
+            bound = f"{product} / {variance}"
+        case "regr_intercept":
+            bound = f"1e-14 * {sizes[0]} + {product} * {sizes[-1]} / {variance}"
+        case _:
+            bound = "1e-9"
+    return f"CASE WHEN ABS({value}) <= {bound} THEN 0 ELSE {value} END"
+
+
 def _statistic(function: str, numbers: list[str], over: _Over) -> str:
     """A statistic: NULL for too few values, NaN if a value is not finite, NULL (or 1) for a denominator of 0."""
     fewest = 2 if function.endswith("_samp") else 1
@@ -196,6 +213,8 @@ def _statistic(function: str, numbers: list[str], over: _Over) -> str:
             value = f"{_standardized(numbers[0], finite, 4, over)} - 3"
         case _:
             value = over(f"{function.upper()}({', '.join(numbers)})", finite)
+    sizes = [over(f"MAX(ABS({number}))", finite) for number in numbers]
+    value = _settled(value, function, sizes, over(f"VAR_POP({numbers[-1]})", finite))
     return (
         f"CASE WHEN {over('COUNT(*)', both)} < {fewest} THEN NULL"
         f" WHEN NOT {over(f'bool_and({finite})', both)} THEN 'NaN'::DOUBLE{constant} ELSE {value} END"

@@ -55,7 +55,8 @@ Samples = Callable[[int], Sample]
 def answers(query: LogicalQuery, data: Data, zone: tzinfo = UTC, samples: Samples | None = None) -> Answer:
     """All answers over bounded inputs, in the order of instants.
 
-    ``samples`` has the sample of each instant, or of each result window, under SHED; without it, nothing is shed.
+    ``samples`` has the sample of each answer under SHED: by its instant, by the number of its result window, or ON
+    ARRIVAL by the number of its row, from 0. Without it, nothing is shed.
     """
     contents = {}
     for input_ in query.inputs:
@@ -79,7 +80,7 @@ def answers_until(
     if query.is_plain_join:
         return _plain_join(query, contents, zone, until, rations)
     if isinstance(query.emit, OnArrival):
-        return _by_arrival(query, contents, zone, until)
+        return _by_arrival(query, contents, zone, until, samples)
     return answers_at(query, contents, zone, [at for at in instants(query, contents) if at <= until], samples)
 
 
@@ -211,36 +212,32 @@ def answers_at(
 
 def _emit(query: LogicalQuery, snapshots: Iterable[tuple[tuple[Value, ...], Snapshot]]) -> Answer:
     """All rows of each snapshot, or under CHANGES only what changed since the one before: not counting bounds."""
-    emitted: Snapshot = {}
+    places = list(zip(query.selected, query.outputs, strict=True))
+    rounded = {place for place, output in places if query.is_rounded(output.expression)}
     before: Snapshot = {}
     result: Answer = []
     for where, snapshot in snapshots:
         if not query.changes:
             result += [(*where, *row) for row in snapshot.values()]
             continue
-        for group in [group for group in emitted if group not in snapshot]:
-            del emitted[group]
-            result.append((*where, "delete", *before[group]))
+        result += [(*where, "delete", *row) for group, row in before.items() if group not in snapshot]
         for group, row in snapshot.items():
-            if group not in emitted:
+            if group not in before:
                 result.append((*where, "insert", *row))
-            elif any(differ(emitted[group][place], row[place]) for place in query.selected):
+            elif any(differ(before[group][place], row[place], place in rounded) for place in query.selected):
                 result.append((*where, "update", *row))
-            else:
-                continue
-            emitted[group] = row
         before = snapshot
     return result
 
 
-def differ(old: Value, new: Value) -> bool:
-    """Whether a value has changed; a floating value, by more than 1e-9 of the larger one."""
-    if isinstance(old, float) and isinstance(new, float) and abs(old) < float("inf") and abs(new) < float("inf"):
-        return abs(old - new) > 1e-9 * max(abs(old), abs(new))
+def differ(old: Value, new: Value, is_rounded: bool) -> bool:
+    """Whether a value has changed; one that is computed from rounded aggregates, by more than four roundings."""
+    if is_rounded and isinstance(old, float) and isinstance(new, float) and math.isfinite(old) and math.isfinite(new):
+        return abs(old - new) > 2.0**-50 * max(abs(old), abs(new))
     return bool(order_key(old) != order_key(new))
 
 
-def _by_arrival(query: LogicalQuery, contents: Contents, zone: tzinfo, until: int) -> Answer:
+def _by_arrival(query: LogicalQuery, contents: Contents, zone: tzinfo, until: int, samples: Samples | None) -> Answer:
     """One answer per row, over the rows not later than it; continuous windows include both of their ends."""
     arrivals = [
         (item.ts, ordinal, item.number, input_.alias)
@@ -253,7 +250,8 @@ def _by_arrival(query: LogicalQuery, contents: Contents, zone: tzinfo, until: in
         seen = {input_.alias: 0 for input_ in query.streams}
         count = 0
         previous = None
-        for ts, _, number, alias in sorted(arrivals):
+        sample_of = samples or (lambda nth: EVERYTHING)
+        for nth, (ts, _, number, alias) in enumerate(sorted(arrivals)):
             seen[alias] = number
             count = count + 1 if ts == previous else 1
             previous = ts
@@ -266,7 +264,7 @@ def _by_arrival(query: LogicalQuery, contents: Contents, zone: tzinfo, until: in
                     if isinstance(input_.window, Continuous):
                         rows = [item for item in arrived if ts - input_.window.size_us <= item.ts]
                 at[input_.alias] = rows
-            yield (ts, count), answer(query, at, zone)
+            yield (ts, count), answer(query, at, zone, sample_of(nth))
 
     return _emit(query, snapshots())
 

@@ -38,7 +38,7 @@ Bounds = tuple[Value, Value]
 Cell = tuple[int, ...]
 Cells = dict[Cell, Fraction]
 
-ENOUGH_TO_COUNT, ENOUGH_KEYS, ENOUGH_ROWS = 20, 50, 30
+ENOUGH_TO_COUNT, ENOUGH_KEYS, ENOUGH_ROWS = 30, 50, 30
 NEAR = Fraction(1, 10**9)
 COUNTS, NOT_ESTIMATED = ("count", "regr_count"), ("min", "max", "min_by", "max_by", "bool_", "bit_")
 
@@ -56,7 +56,8 @@ class Sample:
     """A sample of combinations; ``drawn`` is None for those that it does not have.
 
     ``rate`` is out of `WHOLE`. ``by_key``: keys are sampled, on one axis, else rows. ``complete``: GROUP BY determines
-    the key, so that a group has all its combinations or none.
+    the key, so that a group has all its combinations or none. ``expected`` is the effective number of keys that it
+    should have.
     """
 
     rate: int
@@ -64,6 +65,7 @@ class Sample:
     by_key: bool = True
     axes: int = 1
     complete: bool = False
+    expected: float = math.inf
 
     @property
     def share(self) -> Fraction:
@@ -81,7 +83,11 @@ EVERYTHING = Sample(WHOLE, lambda combination: Drawn(1, (-1,)))
 
 
 def key_sample(
-    rate: int, is_certain: Callable[[int], bool], draw_of: Callable[[Combination], int], complete: bool = False
+    rate: int,
+    is_certain: Callable[[int], bool],
+    draw_of: Callable[[Combination], int],
+    complete: bool = False,
+    expected: float = math.inf,
 ) -> Sample:
     """The combinations whose key has a draw below the rate, or is certain."""
 
@@ -93,7 +99,7 @@ def key_sample(
             return None
         return Drawn(1 if complete else Fraction(WHOLE, rate), (draw % REPLICATES["key"],))
 
-    return Sample(rate, drawn, complete=complete)
+    return Sample(rate, drawn, complete=complete, expected=expected)
 
 
 Member = tuple[Context, Drawn]
@@ -185,7 +191,7 @@ class Group:
         cells = _cells((drawn.cell, Fraction(drawn.weight)) for drawn in terms)
         certain = sum(_is_certain(drawn) for drawn in terms)
         seen = Fraction(len(terms))
-        if self._number(aggregate) < (ENOUGH_TO_COUNT if self.sample.by_key else ENOUGH_ROWS):
+        if self._number(aggregate) < ENOUGH_TO_COUNT:
             return _outward(seen, aggregate.type, is_upper=False), None
         total = sum(cells.values(), Fraction(0))
         variance, t = self._spread(cells)
@@ -243,7 +249,7 @@ class Group:
         return [(drawn, values) for drawn, values in found if None not in values]
 
     def _number(self, aggregate: Aggregate) -> float:
-        """The effective number of units of the axis that has the fewest: (Σt)²/Σx²."""
+        """The effective number of units of the axis that has the fewest, (Σt)²/Σx², but not more than expected."""
         cells = _cells((drawn.cell, Fraction(drawn.weight)) for drawn, _ in self._terms(aggregate))
         found = []
         for axis in range(self.sample.axes):
@@ -252,7 +258,7 @@ class Group:
             squares = self._squares(replicates, 1)
             if total:
                 found.append(float(total**2 / squares) if squares else math.inf)
-        return min(found, default=0.0)
+        return min(*found, self.sample.expected) if found else 0.0
 
     def _spread(self, cells: Cells) -> tuple[Fraction, Fraction]:
         """The variance of the sum of the cells, and the quantile of Student's distribution."""

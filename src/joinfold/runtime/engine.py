@@ -1,14 +1,29 @@
 """Runs a plan on Spark: PACK, shuffle by bucket, FOLD, shuffle by group, MERGE; HAVING and SELECT in the JVM."""
 
-import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from joinfold.errors import RunError
+from joinfold.logical.expressions import Expression
+from joinfold.logical.query import LogicalQuery
 from joinfold.names import identifier_text
-from joinfold.physical.column_names import ANSWER, NOW, WAS, aggregate_column, bound_columns, group_column, kept_column
+from joinfold.operators.merging.changes import CLOSE
+from joinfold.physical.column_names import (
+    ANSWER,
+    NOW,
+    WAS,
+    aggregate_column,
+    bound_columns,
+    group_column,
+    kept_column,
+    same_column,
+)
 from joinfold.physical.plan import PhysicalPlan
 from joinfold.physical.stage import Concatenate, Merge, is_plain
 from joinfold.planner.planned_query import PlannedQuery
@@ -18,50 +33,61 @@ from joinfold.runtime.checkpoint import agree
 from joinfold.runtime.expressions import spark_text
 from joinfold.runtime.frames import packed
 from joinfold.runtime.handle import Handle
-from joinfold.runtime.local import require_settings
 from joinfold.runtime.schema import schema_text
+from joinfold.runtime.sessions.asking import require_workers
+from joinfold.runtime.sessions.settings import PARTITIONS, borrowed, building, require_state_store, starting
 from joinfold.runtime.shuffle_keys import spread_shuffle_keys
-from joinfold.runtime.stages import StageRun, finish_batches, run_bounded
+from joinfold.runtime.stages import RunId, StageRun, finish_batches, run_bounded
 from joinfold.runtime.streaming import StageProcessor
-from joinfold.types import BOOLEAN, DOUBLE, DataType, Field, Schema
+from joinfold.runtime.warm import remove_run, sweep
+from joinfold.timetext import duration_us
+from joinfold.types import BOOLEAN, DOUBLE, Field, Schema
 
 Sink = str | Callable[[pa.Table, int], None]
 
 
-def run(plan: PlannedQuery, sources: dict[str, DataFrame], partitions: int, trigger: str | None = None) -> DataFrame:
+def run(
+    plan: PlannedQuery,
+    sources: dict[str, DataFrame],
+    partitions: int,
+    trigger: str | None,
+    run_id: RunId,
+) -> DataFrame:
     """The answers as a DataFrame, which is streaming if a stream of the query is. ``trigger`` is as for `start`."""
     spark = next(iter(sources.values())).sparkSession
     is_streaming = any(sources[frame.input.source.name].isStreaming for frame in plan.frames)
     plan = with_budgets(plan, spark, trigger, is_streaming)
     zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
+    plan = plan if is_streaming else replace(plan, pipeline=plan.pipeline.bounded)
     pipeline, last = plan.pipeline.in_zone(zone), plan.pipeline.last
     crosses = not isinstance(last, Concatenate) and last.crosses_buckets
     buckets = spread_shuffle_keys(partitions if pipeline.is_distributed else 1)
     merges = spread_shuffle_keys(partitions if plan.query.groups else 1) if crosses else buckets[:1]
-    require_settings(spark, is_streaming)
-    blobs, run_name = packed(plan, sources, buckets), uuid.uuid4().hex
-    for number, choice in enumerate(plan.choices):
-        following = plan.following if number == len(pipeline.stages) - 1 else None
-        stage = StageRun(pipeline, number, choice, buckets, merges, following)
-        grouped = blobs.groupBy("bucket")
-        if is_streaming:
-            blobs = StageProcessor.over(grouped, stage, run_name)
-        else:
-            blobs = grouped.applyInArrow(_bounded(stage), BLOBS)
-    if crosses:
-        blobs = blobs.repartition(len(merges), "bucket")
     schema = finished_schema(plan)
-    finished = blobs.mapInArrow(partial(finish_batches, last, schema, zone), schema_text(schema))
-    return selected(plan, finished.alias(ANSWER))
+    with building(spark):
+        blobs = packed(plan, sources, buckets)
+        for number, choice in enumerate(plan.choices):
+            following = plan.following if number == len(pipeline.stages) - 1 else None
+            stage = StageRun(pipeline, number, choice, buckets, merges, following, run_id)
+            grouped = blobs.groupBy("bucket")
+            bounded = None if is_streaming else _bounded(stage)
+            blobs = StageProcessor.over(grouped, stage) if bounded is None else grouped.applyInArrow(bounded, BLOBS)
+        if crosses:
+            blobs = blobs.repartition(len(merges), "bucket")
+        finished = blobs.mapInArrow(partial(finish_batches, last, schema, zone), schema_text(schema))
+        return selected(plan, finished.alias(ANSWER))
 
 
-def _bounded(stage: StageRun) -> Callable[[pa.Table], pa.Table]:
-    return lambda blobs: run_bounded(stage, blobs)
+def _bounded(stage: StageRun) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def run_stage(blobs: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:  # Spark reads these types
+        return run_bounded(stage, blobs)
+
+    return run_stage
 
 
 def start(
     plan: PlannedQuery,
-    frame: Callable[[int], DataFrame],
+    frame: Callable[[int, RunId], DataFrame],
     spark: SparkSession,
     sink: Sink,
     checkpoint: str,
@@ -70,33 +96,52 @@ def start(
     name: str | None,
     options: dict[str, str],
 ) -> Handle:
-    """Starts a streaming query that writes to a sink, after checking the manifest of its checkpoint."""
-    require_settings(spark, is_streaming=True)
-    wanted = default_partitions(spark) if partitions is None else partitions
-    manifest = agree(spark, checkpoint, plan, wanted, explicit=partitions is not None)
-    writer = frame(manifest.partitions).writeStream.outputMode("append").options(**options)
+    """Starts a streaming query that writes to a sink, after checking the manifest of its checkpoint.
+
+    ``frame`` makes the answers, given the number of partitions and the run.
+    """
+    workers = require_workers(spark)
+    manifest = agree(spark, checkpoint, plan, partitions or workers.cores, explicit=partitions is not None)
+    run_id = RunId(manifest.id)
+    sweep()
+    writer = frame(manifest.partitions, run_id).writeStream.outputMode("append").options(**options)
     writer = writer.format(sink) if isinstance(sink, str) else writer.foreachBatch(_handing_over(sink))
     writer = writer.option("checkpointLocation", checkpoint)
     if name is not None:
         writer = writer.queryName(name)
     if trigger is not None:
         available = trigger == "available"
-        writer = writer.trigger(availableNow=True) if available else writer.trigger(processingTime=trigger)
-    before = spark.conf.get("spark.sql.shuffle.partitions")
-    spark.conf.set("spark.sql.shuffle.partitions", manifest.partitions)
-    try:
-        return Handle(writer.start(), plan)
-    finally:
-        spark.conf.set("spark.sql.shuffle.partitions", before or manifest.partitions)
+        interval = trigger if available else f"{duration_us(trigger) // 1000} milliseconds"
+        writer = writer.trigger(availableNow=True) if available else writer.trigger(processingTime=interval)
+    begin = partial(_begin, spark, writer, manifest.partitions)
+    return Handle(begin, plan, checkpoint, partial(remove_run, run_id.name))
+
+
+def _begin(spark: SparkSession, writer: DataStreamWriter, partitions: int) -> StreamingQuery:
+    with borrowed(spark, starting(partitions)):
+        return writer.start()
 
 
 def _handing_over(sink: Callable[[pa.Table, int], None]) -> Callable[[DataFrame, int], None]:
-    return lambda answers, batch: sink(answers.toArrow(), batch)
+    def hand_over(answers: DataFrame, batch: int) -> None:
+        table = answers.toArrow()
+        try:
+            sink(table, batch)
+        except Exception as error:
+            raised = f"{type(error).__name__}: {error}"
+            hint = "a later start gives it the same answers again."
+            raise RunError(f"the sink function failed in micro-batch {batch} with {raised}", hint) from error
+
+    return hand_over
 
 
-def default_partitions(spark: SparkSession) -> int:
-    """The number of shuffle partitions of the Spark session."""
-    return int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+def frame_partitions(spark: SparkSession, is_streaming: bool) -> int:
+    """The partitions of a query that Spark runs by itself: bounded, one per core; streaming, as Spark will start it."""
+    if not is_streaming:
+        return require_workers(spark).cores
+    require_state_store(spark)
+    require_workers(spark)
+    return int(spark.conf.get(PARTITIONS) or 1)
 
 
 def finished_schema(plan: PhysicalPlan) -> Schema:
@@ -108,7 +153,8 @@ def finished_schema(plan: PhysicalPlan) -> Schema:
     new, old = (_finished_values(plan, before) for before in (False, True))
     if not query.changes:
         return Schema((*when, *groups, *new))
-    return Schema((*when, *groups, Field(WAS, BOOLEAN), Field(NOW, BOOLEAN), *new, *old))
+    same = [Field(same_column(number), BOOLEAN) for number, own in enumerate(query.aggregates) if own.is_rounded]
+    return Schema((*when, *groups, Field(WAS, BOOLEAN), Field(NOW, BOOLEAN), *new, *old, *same))
 
 
 def _finished_values(plan: PhysicalPlan, before: bool) -> list[Field]:
@@ -153,7 +199,9 @@ def _texts(plan: PhysicalPlan, before: bool = False) -> list[str]:
 def _selected_changes(plan: PhysicalPlan, finished: DataFrame) -> DataFrame:
     """HAVING and SELECT on the old and on the new aggregates. A row is emitted if they differ."""
     query = plan.query
+    rounded = [number for number, own in enumerate(query.outputs) if query.is_rounded(own.expression)]
     columns = _when(plan)
+    columns += [f"{_moved(query, query.outputs[number].expression)} AS moved_{number}" for number in rounded]
     for side, exists in (("old", WAS), ("new", NOW)):
         before = side == "old"
         having = "TRUE" if query.having is None else spark_text(plan.over_answer(query.having, before))
@@ -162,8 +210,10 @@ def _selected_changes(plan: PhysicalPlan, finished: DataFrame) -> DataFrame:
         columns += [  # a row that HAVING removes must not fail
             f"CASE WHEN {passes} THEN {text} END AS {side}_{place}" for place, text in enumerate(_texts(plan, before))
         ]
-    pairs = zip(query.selected, query.outputs, strict=True)
-    differs = " OR ".join(_differs(f"old_{place}", f"new_{place}", own.expression.type) for place, own in pairs)
+    differs = " OR ".join(
+        _differs(place, own.expression.type.is_floating, f"moved_{number}" if number in rounded else None)
+        for number, (place, own) in enumerate(zip(query.selected, query.outputs, strict=True))
+    )
     change = (
         "CASE WHEN new AND NOT old THEN 'insert' WHEN old AND NOT new THEN 'delete' "
         f"WHEN old AND new AND ({differs}) THEN 'update' END AS change"
@@ -176,10 +226,25 @@ def _when(plan: PhysicalPlan) -> list[str]:
     return [identifier_text(field.name) for field in plan.query.leading]
 
 
-def _differs(old: str, new: str, type_: DataType) -> str:
-    """SQL for whether a value has changed. A floating value has if it differs by more than 1e-9 of the larger one."""
-    if not type_.is_floating:
-        return f"NOT ({old} <=> {new})"
+def _differs(place: int, is_floating: bool, moved: str | None) -> str:
+    """SQL for whether a value has changed: it is another one.
+
+    If it is computed from rounded aggregates, one of them must have ``moved``, and a floating value must differ by more
+    than its own rounding.
+    """
+    old, new = f"old_{place}", f"new_{place}"
+    if moved is None or not is_floating:
+        return f"({'TRUE' if moved is None else moved} AND NOT ({old} <=> {new}))"
     finite = f"ABS({old}) < DOUBLE('Infinity') AND ABS({new}) < DOUBLE('Infinity')"
-    close = f"{finite} AND ABS({old} - {new}) <= 1e-9 * GREATEST(ABS({old}), ABS({new}))"
-    return f"NOT ({old} <=> {new} OR COALESCE({close}, FALSE))"
+    close = f"{finite} AND ABS({old} - {new}) <= {CLOSE!r}D * GREATEST(ABS({old}), ABS({new}))"
+    return f"({moved} AND NOT ({old} <=> {new} OR COALESCE({close}, FALSE)))"
+
+
+def _moved(query: LogicalQuery, expression: Expression) -> str:
+    """SQL for whether an aggregate that the expression reads has changed by more than rounding."""
+    return " OR ".join(
+        f"NOT {same_column(number)}"
+        if query.aggregates[number].is_rounded
+        else f"NOT ({aggregate_column(number)} <=> {aggregate_column(number, before=True)})"
+        for number in sorted(query.aggregates_in(expression))
+    )

@@ -4,7 +4,8 @@ from joinfold.logical.expressions import Call, Column, Expression, Literal, rewr
 from joinfold.logical.query import Source
 from joinfold.logical.sql import expression_text
 from joinfold.names import identifier_text
-from joinfold.types import INT
+from joinfold.timetext import LARGEST_US
+from joinfold.types import INT, TIMESTAMP_NTZ
 
 SOURCE = "source"
 _NUMBER = "ROW_NUMBER() OVER (ORDER BY MONOTONICALLY_INCREASING_ID())"  # brings all rows into one partition
@@ -23,11 +24,25 @@ def of_source(expression: Expression) -> Expression:
 def time_text(source: Source, is_streaming: bool) -> str:
     """SQL for the event time of a row.
 
-    Without a time column it is the time of the micro-batch, or in bounded data the number of the row.
+    Without a time column it is the time of the micro-batch, or in bounded data the number of the row. A stream marks
+    the times that lie too far ahead of the micro-batch: it adds `LARGEST_US`, more than any other time.
     """
-    if source.time is not None:
-        return f"{SOURCE}.{identifier_text(source.time)}"
-    return "CURRENT_TIMESTAMP()" if is_streaming else f"TIMESTAMP_MICROS({_NUMBER})"
+    if source.time is None:
+        return "CURRENT_TIMESTAMP()" if is_streaming else f"TIMESTAMP_MICROS({_NUMBER})"
+    time = f"{SOURCE}.{identifier_text(source.time)}"
+    if not is_streaming or source.ahead_us is None:
+        return time
+    last = f"UNIX_MICROS(CURRENT_TIMESTAMP()) + {source.ahead_us}"
+    if source.schema.type_of(source.time) == TIMESTAMP_NTZ:  # it has no zone, and is read as UTC
+        marked = _unzoned(LARGEST_US, f"LEAST({time}, {_unzoned(LARGEST_US // 2)})")
+        return f"IF({time} > {_unzoned(last)}, {marked}, {time})"
+    micros = f"UNIX_MICROS({time})"
+    return f"IF({micros} > {last}, LEAST({micros}, {LARGEST_US // 2}) + {LARGEST_US}, {micros})"
+
+
+def _unzoned(micros: int | str, after: str = "TIMESTAMP_NTZ '1970-01-01 00:00:00'") -> str:
+    """SQL for the TIMESTAMP_NTZ some microseconds after another one, by default after the epoch."""
+    return f"TIMESTAMPADD(MICROSECOND, {micros}, {after})"
 
 
 def _guard_division(expression: Expression) -> Expression:

@@ -20,7 +20,6 @@ from pyspark.sql import functions as f
 from joinfold.operators.packing.routing import pack
 from joinfold.physical.column_names import CLOCK, FIRST, KEEP, MATCHES, TIME
 from joinfold.physical.plan import Frame, PhysicalPlan, Pipeline
-from joinfold.physical.shedding import reads_clock
 from joinfold.physical.timing import AtArrivals
 from joinfold.runtime.blobs import BLOBS, blob_batch
 from joinfold.runtime.expressions import SOURCE, of_source, spark_text, time_text
@@ -78,7 +77,7 @@ def packed(plan: PhysicalPlan, sources: dict[str, DataFrame], shuffle_keys: tupl
     for name, frames in by_source.items():
         projection = Projection.of(frames, sources[name].isStreaming)
         projections.append((sources[name].alias(SOURCE).selectExpr(*projection.texts), projection.parts))
-    if reads_clock(plan.pipeline.shedding):
+    if plan.pipeline.reads_clock:
         projections = [(rows.withColumn(CLOCK, f.expr(_CLOCK_TEXT)), parts) for rows, parts in projections]
     blobs = [rows.mapInArrow(pack_stage(plan.pipeline, parts, shuffle_keys), BLOBS) for rows, parts in projections]
     return reduce(DataFrame.union, blobs)

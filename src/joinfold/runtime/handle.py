@@ -5,8 +5,9 @@ the progress of every micro-batch. If no rows came, Spark reports progress witho
 """
 
 import logging
+import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,16 +17,19 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
 
+from joinfold.amounts import bytes_text
 from joinfold.errors import JoinfoldError
 from joinfold.physical.stage import is_plain
 from joinfold.planner.planned_query import PlannedQuery
-from joinfold.runtime.failures import clear_error
-from joinfold.timetext import timestamp_text
+from joinfold.runtime.failures import LATE_WORKER, clear_error, clear_errors
+from joinfold.timetext import time_shown
 
 _log = logging.getLogger(__name__)
 
 METRICS = "joinfold "  # followed by the name of the run and of the fold, since one Spark query may run several queries
 REMEMBERED = 1000
+RESTARTS = 2
+LITTLE_BYTES = 2**20  # a smaller state may grow without a warning
 _ADDED = (
     "entries",
     "cells",
@@ -35,8 +39,8 @@ _ADDED = (
 )  # summed over folds; the other numbers are the same in all folds
 METRIC_COLUMNS = (
     "watermark long, instants long, entries long, cells long, state_bytes long, late array<long>, seen array<long>, "
-    "shed array<long>, read array<long>, figures array<double>, plan string, change string, kept double, "
-    "missing_groups long, at_floor boolean"
+    "shed array<long>, ahead array<long>, idle array<boolean>, read array<long>, figures array<double>, plan string, "
+    "change string, kept double, missing_groups long, at_floor boolean"
 )
 FIGURES = ("rate", "passes", "keys", "groups", "skew", "disorder")  # what FOLD measures of each stream
 
@@ -45,9 +49,11 @@ FIGURES = ("rate", "passes", "keys", "groups", "skew", "disorder")  # what FOLD 
 class StreamProgress:
     """One stream of a query: the rows of the micro-batch, and its largest event time, late and shed rows so far.
 
-    The other numbers are measured over about a window, and None before that: rows per second of the stream's own time,
-    the share that passes its filters, the different keys and groups, the skew of keys, and the share of rows that come
-    after a row of a later time. See `StreamStatistics`.
+    ``ahead_rows`` counts the rows so far whose event time lay too far ahead of their micro-batch. ``is_idle``: it has
+    been silent for so long that it does not hold the watermark back. The other numbers are measured over about a
+    window, and None before that: rows per second of the stream's own time, the share that passes its filters, the
+    different keys and groups, the skew of keys, and the share of rows that come after a row of a later time. See
+    `StreamStatistics`.
     """
 
     alias: str
@@ -56,6 +62,8 @@ class StreamProgress:
     largest: str | None
     late_rows: int
     shed_rows: int = 0
+    ahead_rows: int = 0
+    is_idle: bool = False
     rate: float | None = None
     passes: float | None = None
     keys: float | None = None
@@ -73,7 +81,8 @@ class Progress:
     says how a bucket changed its plan in this micro-batch, and why. Under SHED, ``kept`` is the probability with which
     a combination of the last answer was kept, and ``missing_groups`` estimates how many groups the last answer lacks,
     if groups are kept or shed as a whole. ``at_floor``: the query cannot keep up, whatever it sheds, since reading the
-    streams takes too long.
+    streams takes too long. ``warning`` says by how much the state has grown because a silent stream holds the watermark
+    back, in the micro-batches in which it has doubled.
     """
 
     batch: int
@@ -90,6 +99,7 @@ class Progress:
     kept: float | None = None
     missing_groups: int | None = None
     at_floor: bool = False
+    warning: str | None = None
 
 
 def observed(outgoing: DataFrame, streams: int, run: str) -> DataFrame:
@@ -109,44 +119,129 @@ def observed(outgoing: DataFrame, streams: int, run: str) -> DataFrame:
     for stream in range(streams):
         watched.append(f.sum(f.col("late")[stream]).alias(f"late_{stream}"))
         watched.append(f.sum(f.col("shed")[stream]).alias(f"shed_{stream}"))
+        watched.append(f.max(f.col("ahead")[stream]).alias(f"ahead_{stream}"))
+        watched.append(f.max(f.col("idle")[stream]).alias(f"idle_{stream}"))
         watched.append(f.max(f.col("seen")[stream]).alias(f"seen_{stream}"))
         watched.append(f.sum(f.col("read")[stream]).alias(f"read_{stream}"))
         for number, name in enumerate(FIGURES):
             watched.append(f.max(f.col("figures")[stream * len(FIGURES) + number]).alias(f"{name}_{stream}"))
-    return outgoing.observe(METRICS + run, *watched).where("blob IS NOT NULL").select("stage", "bucket", "blob")
+    return (
+        outgoing.observe(METRICS + run, *watched).where("blob IS NOT NULL").select("stage", "bucket", "piece", "blob")
+    )
+
+
+class Growth:
+    """Notices a silent stream that makes the state grow: what the others bring waits for it."""
+
+    def __init__(self) -> None:
+        self._since: Progress | None = None
+        self._told_bytes = 0
+
+    def warning(self, progress: Progress, holding: int | None) -> str | None:
+        """A warning when the state has doubled since a stream fell silent, and then whenever it doubles again.
+
+        ``holding`` is the stream that holds the watermark back.
+        """
+        since = self._since
+        is_silent = holding is not None and not progress.streams[holding].rows
+        if not is_silent or since is None or since.watermark != progress.watermark:
+            self._since, self._told_bytes = progress, max(progress.state_bytes, LITTLE_BYTES)
+            return None
+        if progress.state_bytes < 2 * self._told_bytes:
+            return None
+        assert holding is not None
+        self._told_bytes = progress.state_bytes
+        alias = progress.streams[holding].alias
+        return (
+            f"the state has grown from {bytes_text(since.state_bytes)} to {bytes_text(progress.state_bytes)} in "
+            f"{progress.batch - since.batch} micro-batches, since '{alias}' is silent and all others wait for it; "
+            "register it with idle='5 minutes', and they go on without it after that time"
+        )
 
 
 class Handle:
-    """A started query: stop it, wait for it, or read its progress."""
+    """A started query: stop it, wait for it, or read its progress.
 
-    def __init__(self, query: StreamingQuery, plan: PlannedQuery) -> None:
-        self.query = query
+    ``begin`` starts the query on Spark, from its checkpoint. ``tidy`` is called when it has ended. If it failed because
+    a worker did not start in time, as on a busy machine, it is started again, up to `RESTARTS` times.
+    """
+
+    def __init__(
+        self, begin: Callable[[], StreamingQuery], plan: PlannedQuery, checkpoint: str, tidy: Callable[[], None]
+    ) -> None:
+        self.query = begin()
         self.plan = plan
+        self.checkpoint = checkpoint
+        self._begin = begin
+        self._tidy = tidy
+        self._restarts = 0
         self._history: deque[Progress] = deque(maxlen=REMEMBERED)
         self._last: dict[str, Any] | None = None
         self._silent_since: datetime | None = None
+        self._growth = Growth()
 
     @property
     def is_active(self) -> bool:
         """Whether the query is running."""
-        return bool(self.query.isActive)
+        with clear_errors(self.checkpoint):
+            active = bool(self.query.isActive) or self._is_started_again(self.query.exception())
+        if not active:
+            self._tidy()
+        return active
 
     def stop(self) -> None:
         """Stops the query at once. A later start repeats the micro-batch that was not finished."""
-        self.query.stop()
+        try:
+            with clear_errors(self.checkpoint):
+                self.query.stop()
+        finally:
+            self._tidy()
 
     def wait(self, timeout_seconds: float | None = None) -> bool:
         """Waits until the query ends; False if it has not ended within the timeout. Raises the error it failed with."""
+        until = None if timeout_seconds is None else time.monotonic() + timeout_seconds
         try:
-            ended = self.query.awaitTermination(timeout_seconds)  # type: ignore[arg-type]
-        except StreamingQueryException as error:
-            raise clear_error(error) from error
-        return timeout_seconds is None or bool(ended)
+            with clear_errors(self.checkpoint):
+                while not self._waited(until):
+                    if until is not None and time.monotonic() >= until:
+                        return False
+        except JoinfoldError:
+            self._tidy()
+            raise
+        self._tidy()
+        return True
 
     def failure(self) -> JoinfoldError | None:
         """The error that the query failed with, None if it has not failed."""
-        error = self.query.exception()
-        return None if error is None else clear_error(error)
+        try:
+            with clear_errors(self.checkpoint):
+                error = self.query.exception()
+                if error is None or self._is_started_again(error):
+                    return None
+        except JoinfoldError as lost:
+            return lost
+        self._tidy()
+        return clear_error(error, self.checkpoint)
+
+    def _waited(self, until: float | None) -> bool:
+        """Whether the query has ended by a time; False also if it was started again."""
+        try:
+            if until is None:
+                self.query.awaitTermination()
+                return True
+            return bool(self.query.awaitTermination(max(until - time.monotonic(), 0.001)))  # type: ignore[arg-type]
+        except StreamingQueryException as error:
+            if self._is_started_again(error):
+                return False
+            raise
+
+    def _is_started_again(self, error: StreamingQueryException | None) -> bool:
+        if error is None or LATE_WORKER not in str(error) or self._restarts == RESTARTS:
+            return False
+        self._restarts += 1
+        _log.warning("a Python worker did not start in time: restart %d of %d", self._restarts, RESTARTS)
+        self.query = self._begin()
+        return True
 
     def progress(self) -> Progress | None:
         """The latest progress of the query; None before the end of its first micro-batch."""
@@ -169,11 +264,14 @@ class Handle:
 
     def _look(self) -> None:
         """Takes in what Spark has reported since the last call. Fetches all recent reports only if some were missed."""
-        last = self.query.lastProgress
+        with clear_errors(self.checkpoint):
+            last = self.query.lastProgress
         if last is None or (self._last is not None and _stamp(last) == _stamp(self._last)):
             return
         follows = self._last is not None and last["batchId"] - self._last["batchId"] <= 1
-        for step in [last] if follows else self.query.recentProgress:
+        with clear_errors(self.checkpoint):
+            steps = [last] if follows else self.query.recentProgress
+        for step in steps:
             if self._last is None or _stamp(step) > _stamp(self._last):
                 self._take(dict(step))
 
@@ -187,7 +285,11 @@ class Handle:
         if metrics.get("change"):
             _log.info("micro-batch %d: %s", step["batchId"], metrics["change"])
         if metrics:
-            self._history.append(_progress(step["batchId"], metrics, seconds, self.plan, self._silent_since))
+            progress = _progress(step["batchId"], metrics, seconds, self.plan, self._silent_since)
+            warning = self._growth.warning(progress, _holding(self.plan, metrics))
+            if warning is not None:
+                _log.warning("micro-batch %d: %s", step["batchId"], warning)
+            self._history.append(replace(progress, warning=warning))
         self._last = step
 
 
@@ -223,6 +325,8 @@ def _progress(
             _time(metrics[f"seen_{stream}"]),
             metrics[f"late_{stream}"],
             metrics[f"shed_{stream}"],
+            metrics[f"ahead_{stream}"],
+            metrics[f"idle_{stream}"],
             *(metrics[f"{name}_{stream}"] for name in FIGURES),
         )
         for stream, input_ in enumerate(inputs)
@@ -245,21 +349,29 @@ def _progress(
     )
 
 
+def _holding(plan: PlannedQuery, metrics: dict[str, Any]) -> int | None:
+    """The stream that holds the watermark back: one that has had no rows, or else the slowest; None if all are idle."""
+    awake = [stream for stream in range(len(plan.query.streams)) if not metrics[f"idle_{stream}"]]
+
+    def reached(stream: int) -> tuple[bool, int]:
+        seen = metrics[f"seen_{stream}"]
+        return seen is not None, 0 if seen is None else seen - plan.timing.delays_us[stream]
+
+    return min(awake, key=reached, default=None)
+
+
 def _waiting_for(plan: PlannedQuery, metrics: dict[str, Any]) -> str:
     """Which stream holds the watermark back, in words. A plain join does not wait for the watermark."""
-    inputs = plan.query.streams
-    silent = [input_.alias for stream, input_ in enumerate(inputs) if metrics[f"seen_{stream}"] is None]
-    if silent:
-        return f"'{silent[0]}' has had no rows yet"
+    stream = _holding(plan, metrics)
+    if stream is None:
+        return "all streams are idle"
+    alias, seen, delay_us = plan.timing.names[stream], metrics[f"seen_{stream}"], plan.timing.delays_us[stream]
+    if seen is None:
+        return f"'{alias}' has had no rows yet"
     if is_plain(plan.answering):
         return "none of the rows since then match"
-    reached = [
-        (metrics[f"seen_{stream}"] - input_.source.delay_us, input_.alias) for stream, input_ in enumerate(inputs)
-    ]
-    behind, alias = min(reached)
-    delayed = any(input_.alias == alias and input_.source.delay_us for input_ in inputs)
-    return f"'{alias}' has only reached {_time(behind)}" + (", with its delay subtracted" if delayed else "")
+    return f"'{alias}' has only reached {_time(seen - delay_us)}" + (", with its delay subtracted" if delay_us else "")
 
 
 def _time(us: int | None) -> str | None:
-    return None if us is None else timestamp_text(us)
+    return None if us is None else time_shown(us)

@@ -4,6 +4,8 @@ Spark hashes a grouping key, so the keys 0, 1, 2, … would collide. Its hash of
 computed here for one key after another, until every partition has a key.
 """
 
+from functools import cache
+
 
 def spread_shuffle_keys(partitions: int) -> tuple[int, ...]:
     """For each partition in order, the smallest shuffle key that Spark sends there."""
@@ -13,6 +15,12 @@ def spread_shuffle_keys(partitions: int) -> tuple[int, ...]:
         found.setdefault(murmur3_of_int(shuffle_key) % partitions, shuffle_key)
         shuffle_key += 1
     return tuple(found[partition] for partition in range(partitions))
+
+
+@cache
+def keys_in_partition(shuffle_keys: tuple[int, ...], partition: int, partitions: int) -> tuple[int, ...]:
+    """Those of the shuffle keys that Spark sends to this partition."""
+    return tuple(own for own in shuffle_keys if murmur3_of_int(own) % partitions == partition)
 
 
 def murmur3_of_int(value: int, seed: int = 42) -> int:

@@ -4,7 +4,7 @@ The bucket in memory is made from the state (`operators.state`) and kept warm be
 is also in the state.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pandas as pd
@@ -16,12 +16,15 @@ from joinfold.operators.stages.bucket import Bucket
 from joinfold.operators.state.bucket_state import BucketState
 from joinfold.planner.adapting import Change
 from joinfold.runtime.blobs import BLOBS
+from joinfold.runtime.checkpoint import STATE_NAME
 from joinfold.runtime.handle import FIGURES, METRIC_COLUMNS, observed
+from joinfold.runtime.shuffle_keys import keys_in_partition
 from joinfold.runtime.stages import StageRun
 from joinfold.runtime.warm import WarmBucket, WarmBuckets, shared_folder
-from joinfold.runtime.workers import prepare_worker
+from joinfold.runtime.workers import StatefulTask, prepare_worker
 
 ROWS = f"{BLOBS}, {METRIC_COLUMNS}"
+COLUMNS = tuple(column.split()[0] for column in ROWS.split(", "))
 
 _warm = WarmBuckets(shared_folder)
 
@@ -29,49 +32,70 @@ _warm = WarmBuckets(shared_folder)
 class StageProcessor(StatefulProcessor):
     """A stage for `transformWithStateInPandas`: it decodes, calls the bucket, and encodes."""
 
-    def __init__(self, stage: StageRun, run: str) -> None:
+    def __init__(self, stage: StageRun) -> None:
         self.stage = stage
-        self.run = f"{run}-{stage.number}"
+        self.run = f"{stage.run.name}-{stage.number}"
 
     @classmethod
-    def over(cls, grouped: GroupedData, stage: StageRun, run: str) -> DataFrame:
-        """The blobs that all buckets emit, and those for later stages; ``run`` is the name of the run."""
-        processor = cls(stage, run)
+    def over(cls, grouped: GroupedData, stage: StageRun) -> DataFrame:
+        """The blobs that all buckets emit, and those for later stages."""
+        processor = cls(stage)
         rows = grouped.transformWithStateInPandas(
             statefulProcessor=processor, outputStructType=ROWS, outputMode="Append", timeMode="None"
         )
         return observed(rows, stage.pipeline.timing.streams, processor.run)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Opens the state."""
+        """Opens the state, for one task."""
         prepare_worker()
-        # All versions use this name, so that the state of an older version is found, and refused by its version.
-        self.kept = handle.getMapState("moment", "number long", "blob binary")
+        self.handle = handle
+        self.kept = handle.getMapState(STATE_NAME, "number long", "blob binary")
+        self.task = StatefulTask.current()
+        self.called: set[int] = set()
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         """Processes a micro-batch of a bucket."""
         shuffle_key, number = int(key[0]), self.stage.number
-        state = BucketState(
-            self.kept, self.stage.pipeline, number, self.stage.buckets.index(shuffle_key), len(self.stage.buckets)
-        )
+        self.called.add(shuffle_key)
+        state = self._state(shuffle_key)
         warm = self._warm(shuffle_key, state)
         bucket = warm.bucket
         blobs = [row for frame in rows for row in zip(frame["stage"], frame["bucket"], frame["blob"], strict=True)]
         state.chunks.add(bucket.absorb(blob for own, _, blob in blobs if own == number))
-        emitted = bucket.answer()
+        outgoing, instants = _rows((row for row in blobs if row[0] != number), 0), 0
+        for piece, emitted in enumerate(bucket.answer()):
+            if piece:
+                yield _frame(outgoing)
+                outgoing = []
+            outgoing += _rows(self.stage.split(shuffle_key, emitted), piece)
+            instants += len(emitted.numbers)
         state.chunks.add(bucket.take_made())
-        outgoing = [row for row in blobs if row[0] != number]
-        outgoing += self.stage.split(shuffle_key, emitted)
         state.chunks.forget(bucket.is_done)
         if bucket.has_shed_more:
             state.chunks.thin(bucket)
         state.chunks.merge(bucket)
         warm.compared, change = self.stage.follow(bucket, warm.compared)
         _warm.keep(f"{self.run}-{shuffle_key}", state.save(bucket), warm)
-        yield _rows(outgoing, bucket, len(emitted.numbers), state.chunks.size_bytes, self.stage.title(bucket), change)
+        metrics = _metrics(bucket, instants, state.chunks.size_bytes, self.stage.title(bucket), change)
+        yield _frame([*outgoing, metrics])
 
     def close(self) -> None:
-        """Does nothing: Spark closes the state."""
+        """Stores the positions of buckets in this partition that got nothing. Spark calls it at the end of every task.
+
+        No bucket gets anything if no task reads a source, as when all new files are empty.
+        """
+        if self.task is None:  # Spark only asks which state variables there are
+            return
+        for shuffle_key in keys_in_partition(self.stage.buckets, self.task.partition, self.task.partitions):
+            if shuffle_key not in self.called:
+                self.handle._statefulProcessorApiClient.set_implicit_key((shuffle_key,))
+                self._state(shuffle_key).skip(self.stage.choice)
+
+    def _state(self, shuffle_key: int) -> BucketState:
+        assert self.task is not None
+        return BucketState(
+            self.kept, self.stage.pipeline, self.stage.state_id(shuffle_key, self.task.batch), len(self.stage.buckets)
+        )
 
     def _warm(self, shuffle_key: int, state: BucketState) -> WarmBucket:
         """The bucket of the state: from memory if the token fits, else made from the state."""
@@ -79,12 +103,24 @@ class StageProcessor(StatefulProcessor):
         return WarmBucket(state.open(self.stage.choice)) if kept is None else kept
 
 
-def _rows(
-    outgoing: list[Addressed], bucket: Bucket, instants: int, state_bytes: int, title: str | None, change: Change | None
-) -> pd.DataFrame:
-    """The blobs as rows, and one more row with the metrics of the bucket."""
+def _rows(blobs: Iterable[Addressed], piece: int) -> list[dict[str, Any]]:
+    """Blobs of a piece as rows."""
+    names = ("stage", "bucket", "blob")
+    return [dict(zip(names, blob, strict=True)) | {"piece": piece} for blob in blobs]
+
+
+def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    return pd.DataFrame({name: pd.Series([row.get(name) for row in rows], dtype=object) for name in COLUMNS})
+
+
+def _metrics(
+    bucket: Bucket, instants: int, state_bytes: int, title: str | None, change: Change | None
+) -> dict[str, Any]:
+    """The metrics of a bucket as a row."""
     streams = bucket.position.streams
-    metrics = {
+    return {
+        "stage": -1,
+        "bucket": 0,
         "watermark": bucket.watermark,
         "instants": instants,
         "entries": bucket.entries_held,
@@ -93,6 +129,8 @@ def _rows(
         "late": [stream.late for stream in streams],
         "seen": [stream.largest for stream in streams],
         "shed": [stream.shed for stream in streams],
+        "ahead": [stream.ahead for stream in streams],
+        "idle": bucket.position.idle(bucket.timing.idles_us),
         "read": bucket.rows_read if bucket.is_first else [0] * len(streams),  # all buckets know them; one reports
         "figures": _figures(bucket) if bucket.is_first else None,
         "plan": title if bucket.is_first else None,
@@ -101,10 +139,6 @@ def _rows(
         "missing_groups": bucket.missing_groups,
         "at_floor": bucket.at_floor,
     }
-    rows = [{"stage": number, "bucket": shuffle_key, "blob": blob} for number, shuffle_key, blob in outgoing]
-    rows.append({"stage": -1, "bucket": 0, **metrics})
-    columns = ["stage", "bucket", "blob", *metrics]
-    return pd.DataFrame({name: pd.Series([row.get(name) for row in rows], dtype=object) for name in columns})
 
 
 def _figures(bucket: Bucket) -> list[float | None]:

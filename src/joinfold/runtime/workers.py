@@ -1,12 +1,36 @@
-"""Prepares a worker process of Spark, once."""
+"""Prepares a worker process of Spark, once, and tells what a task of a stateful stage works on."""
 
 import gc
 import os
 import socket
 import stat
+from dataclasses import dataclass
 from functools import cache
 
+from pyspark import TaskContext
+
 INTERNET = (socket.AF_INET, socket.AF_INET6)
+_BATCH = "streaming.sql.batchId"
+_PARTITIONS = "spark.sql.shuffle.partitions"  # as the checkpoint has recorded it
+
+
+@dataclass(frozen=True, slots=True)
+class StatefulTask:
+    """A task of a stage with state: the number of its micro-batch, its partition, and how many partitions there are."""
+
+    batch: int
+    partition: int
+    partitions: int
+
+    @classmethod
+    def current(cls) -> "StatefulTask | None":
+        """The task that this worker runs; None outside of a task."""
+        task = TaskContext.get()
+        if task is None:
+            return None
+        batch, partitions = (task.getLocalProperty(name) for name in (_BATCH, _PARTITIONS))
+        assert batch is not None and partitions is not None, "Spark tells both to every task of a streaming query"
+        return cls(int(batch), task.partitionId(), int(partitions))
 
 
 @cache

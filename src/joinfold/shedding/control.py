@@ -55,7 +55,11 @@ FIRST_PATIENCE, MOST_PATIENCE = 32, 512
 FEWER_ROWS = 0.8
 """A trial begins at once if arrivals fall below this part of those for which the ceiling was found."""
 AGAIN, MOST_LEVERAGE = 4, 8
-"""A batch that is too long again, so soon after another, doubles the leverage, up to this."""
+"""A batch that is too long again, so soon after another, doubles the leverage, up to this; otherwise it is halved."""
+MOST_EXCUSED = 2.5
+"""A batch in which the sample was exchanged may take so many intervals."""
+AT_ONCE = 1.5
+"""A share rises at most by this factor from batch to batch, unless everything can be afforded."""
 JITTER, JITTER_US = 0.02, 20_000
 """By how much a trigger may be early or late: a part of the interval, or a time."""
 
@@ -102,9 +106,13 @@ class Pace:
     It learns how long a batch took only when the next one starts. ``clock_us`` and ``rows`` are of the last batch.
 
     The *ceiling* is how many rows can be processed within `AIM` of the interval; None as long as all could be. A batch
-    with more rows is thinned to the ceiling, so one that has a backlog is thinned more. A batch that takes too long
-    lowers the ceiling at once, in proportion to its duration. Where reading is a large part of the cost, that shortens
-    batches too little. So if batches are still too long, the ``leverage`` rises: the power of the proportion.
+    with more rows is thinned to the ceiling, so one that has a backlog is thinned more. The ceiling may have been found
+    while the windows were filling, so the share approaches it in steps.
+
+    A batch that takes too long lowers the ceiling at once, in proportion to its duration. Where reading is a large part
+    of the cost, that shortens batches too little. So if batches are still too long, the ``leverage`` rises: the power
+    of the proportion. To exchange the sample in the windows takes time by itself. So a batch that did it is
+    ``excused``, unless the one before was.
 
     Where the duration of every batch is known, the ceiling follows it up again, slowly. Under a trigger, a batch that
     is in time tells nothing about its duration. So the ceiling stays until ``patience`` batches in a row were in time
@@ -125,6 +133,7 @@ class Pace:
     calm: int = 0
     patience: int = FIRST_PATIENCE
     leverage: int = 1
+    excused: bool = False
     slip: float = 0.0
     at_floor: bool = False
 
@@ -132,16 +141,25 @@ class Pace:
         """The same, if the last batch is processed at another share than was allowed."""
         return replace(self, share=share)
 
-    def go_on(self, cadence: Cadence, clock_us: int, rows: int) -> "Pace":
-        """The state for a micro-batch of so many rows that starts at this time."""
+    def go_on(self, cadence: Cadence, clock_us: int, rows: int, exchanged: bool = False) -> "Pace":
+        """The state for a micro-batch of so many rows that starts at this time.
+
+        ``exchanged``: the sample in the windows was exchanged in the batch before.
+        """
         after = self
         if self.clock_us is not None and clock_us > self.clock_us and self.rows:
             gap = (clock_us - self.clock_us) / cadence.interval_us
             duration, slip = cadence.duration(gap, self.slip)
-            after = replace(self, slip=slip)._judged(duration, rows / gap)
+            after = replace(self, slip=slip)
+            is_long = duration is not None and duration > TOO_LONG
+            if is_long and exchanged and not self.excused and gap < MOST_EXCUSED:
+                after = replace(after, excused=True)
+            else:
+                after = replace(after, excused=False)._judged(duration, rows / gap)
         share = 1.0
         if after.ceiling is not None and rows:
             share = min(1.0, max(after.ceiling / rows, LEAST_SHARE))
+            share = share if share >= 1 else min(share, AT_ONCE * self.share)
         return replace(after, share=share, clock_us=clock_us, rows=rows)
 
     def _judged(self, duration: float | None, arrivals: float) -> "Pace":
@@ -170,8 +188,8 @@ class Pace:
 
     def _lowered(self, duration: float, arrivals: float) -> "Pace":
         leverage, patience = self.leverage, self.patience
-        if self.ceiling is not None and self.calm < AGAIN:
-            leverage = min(2 * leverage, MOST_LEVERAGE)
+        if self.ceiling is not None:
+            leverage = min(2 * leverage, MOST_LEVERAGE) if self.calm < AGAIN else max(leverage // 2, 1)
         share = max(self.share * max((AIM / duration) ** leverage, MOST_FALL), LEAST_SHARE)
         ceiling = share * self.rows
         if self.good is not None:

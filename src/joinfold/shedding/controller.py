@@ -17,12 +17,15 @@ class Controller:
         self.clock_us: int | None = None
         self.pace = Pace()
 
-    def share(self, rows: int, clock_us: int | None, sampled: LoadPart, whole: LoadPart) -> float:
+    def share(
+        self, rows: int, clock_us: int | None, sampled: LoadPart, whole: LoadPart, exchanged: bool = False
+    ) -> float:
         """The share of a micro-batch's rows that can be afforded: the smallest that a budget allows.
 
-        The windows would hold ``sampled``, and beside it the load of the streams that stay ``whole``.
+        The windows would hold ``sampled``, and beside it the load of the streams that stay ``whole``. For ``exchanged``
+        see `Pace.go_on`.
         """
-        shares = [self.processed(rows, clock_us)]
+        shares = [self.processed(rows, clock_us, exchanged)]
         for budget in self.shedding.budgets:
             match budget:
                 case HoldRows(rows=most):
@@ -35,7 +38,7 @@ class Controller:
                     assert_never(budget)
         return min(shares)
 
-    def processed(self, rows: int, clock_us: int | None) -> float:
+    def processed(self, rows: int, clock_us: int | None, exchanged: bool = False) -> float:
         """The share of a micro-batch's rows that may be processed; 1 if there is no clock."""
         if clock_us is None:
             return 1.0
@@ -49,7 +52,7 @@ class Controller:
                     if trigger_us is None and within_us is None:
                         continue
                     cadence = BackToBack(within_us or 0) if trigger_us is None else Triggered(trigger_us)
-                    self.pace = self.pace.go_on(cadence, clock_us, rows)
+                    self.pace = self.pace.go_on(cadence, clock_us, rows, exchanged)
                     shares.append(self.pace.share)
                 case HoldRows() | HoldBytes() | HoldAvailable():
                     pass

@@ -1,15 +1,17 @@
 """Heavy keys: those with the most rows lately, counted over all rows, whether they are shed or not.
 
 A sample of keys estimates badly if one key has a large part of the rows: it is missing, or it counts several times. So
-the heaviest keys are kept for certain. If a sample keeps m keys, a key weighs as much as the rest of the sample does
-when it has 1/m of the rows; it is heavy when it has half of that.
+the heaviest keys are kept for certain. They take room from the others, of which a smaller part p can be kept. So many
+keys are certain that the sample of the others has enough keys for bounds, and that its error is smallest.
 
 A key is known by its draw. PACK counts the heaviest keys of every batch, and tells the smallest draws: k draws that are
 below d mean about k/d keys. Here the counts of one to two windows are added up. Counts are whole numbers, and equal
-counts are ordered by draw, so every bucket finds the same keys.
+counts have a fixed order, so every bucket finds the same keys. This order must not be that of the draws: otherwise more
+of the keys that are in the sample would be certain than of those that are not, and estimates would be too low.
 """
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,10 +21,16 @@ MOST_CERTAIN = 256
 REMEMBERED = 2 * MOST_CERTAIN
 SMALLEST = 64
 MOST_ROOM = 0.75  # the part of what can be held that certain keys may take
-HEAVY = 3  # a heavy key has at least so many times the rows of an average key
-STAYS = 2  # a key that is certain stays so with half the rows that it takes to become so: the choice seldom changes
+PLENTY = 75.0  # keys in a sample: enough for all bounds
+STAYS = 4  # the rows of a key that is certain count so many times: the choice seldom changes
+MULTIPLIER = 0x9E3779B97F4A7C15  # Knuth: 2^64 divided by the golden ratio, and odd
 
 Counted = tuple[int, int, int]  # the draw of a key, its rows and its entries
+
+
+def tie_break(draw: int) -> int:
+    """The place of a key among those with equal counts: a permutation of the draws that has nothing to do with them."""
+    return draw * MULTIPLIER % 2**64
 
 
 @dataclass(slots=True)
@@ -60,19 +68,53 @@ class HeavyKeys:
             return float(len(smallest))
         return (SMALLEST - 1) * DRAWS / smallest[-1]
 
-    def chosen(self, certain: set[int], share: float) -> set[int]:
+    def chosen(self, certain: Collection[int], share: float, streams: int, live_rows: int) -> set[int]:
         """The keys to keep for certain from now on if this share of all entries can be held.
 
-        ``certain`` are those so far. They get at most three quarters of what can be held.
+        ``certain`` are those so far; they stay if they can. For the other arguments see `effective_number`.
         """
-        least = self.rows / max(min(2 * share, 1 / HEAVY) * self.keys, 1)
-        found, room = set[int](), MOST_ROOM * share * self.entries
-        for draw in self._by_weight()[:MOST_CERTAIN]:
-            rows, entries = self.counts[draw]
-            if rows * (STAYS if draw in certain else 1) >= least and entries <= room:
-                found.add(draw)
-                room -= entries
-        return found
+        weights = {draw: rows * (STAYS if draw in certain else 1) for draw, (rows, _) in self.counts.items()}
+        by_weight = sorted(weights, key=lambda draw: (-weights[draw], tie_break(draw)))
+        means, entries, room = self._means(streams, live_rows), float(self.entries), share * self.entries
+        rest, most_taken = self._sums(means.values(), streams, live_rows), MOST_ROOM * room
+        fitting, found, best = list[int](), 0, rest.rank(room / entries) if entries else (0.0, 0.0)
+        for draw in by_weight[:MOST_CERTAIN]:
+            own = self.counts[draw][1]
+            if own <= most_taken:
+                fitting.append(draw)
+                most_taken, room, entries = most_taken - own, room - own, entries - own
+                rest = rest.without(means[draw], streams)
+                rank = rest.rank(room / entries)
+                if rank > best:
+                    found, best = len(fitting), rank
+        return set(fitting[:found])
+
+    def effective_number(self, without: Collection[int], streams: int, live_rows: int) -> float:
+        """The effective number of all other keys, (Σx)²/Σx², if a key adds the product of its rows in some streams.
+
+        The windows have so many live rows. A key has its share of them, the same in every stream, or as many as chance
+        gives it (Poisson). Keys that are not counted are taken to be alike.
+        """
+        means = self._means(streams, live_rows)
+        rest = self._sums((mean for draw, mean in means.items() if draw not in without), streams, live_rows)
+        return rest.number
+
+    def _means(self, streams: int, live_rows: int) -> dict[int, float]:
+        """The rows that each counted key has in the window of a stream."""
+        scale = live_rows / self.rows / streams if self.rows else 0.0
+        return {draw: rows * scale for draw, (rows, _) in self.counts.items()}
+
+    def _sums(self, means: Iterable[float], streams: int, live_rows: int) -> "_Sums":
+        """The sums over counted keys with these means, and over all keys that are not counted."""
+        others = max(self.keys - len(self.counts), 0.0)
+        rows = max(self.rows - sum(rows for rows, _ in self.counts.values()), 0)
+        mean = rows / others * live_rows / self.rows / streams if others and self.rows else 0.0
+        known = [_Sums.of(own, streams) for own in sorted(means)]  # in order, so that every bucket rounds alike
+        rest = _Sums.of(mean, streams)
+        return _Sums(
+            sum(own.total for own in known) + others * rest.total,
+            sum(own.squares for own in known) + others * rest.squares,
+        )
 
     def share(self, keys: Iterable[int]) -> float:
         """The share of all entries that these keys have."""
@@ -97,4 +139,36 @@ class HeavyKeys:
 
     def _by_weight(self) -> list[int]:
         """The draws of all counted keys, heaviest first."""
-        return sorted(self.counts, key=lambda draw: (-self.counts[draw][0], draw))
+        return sorted(self.counts, key=lambda draw: (-self.counts[draw][0], tie_break(draw)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """Sums over keys of what each adds to an answer, and of its square, as expected."""
+
+    total: float
+    squares: float
+
+    @classmethod
+    def of(cls, mean: float, streams: int) -> "_Sums":
+        """Of a key whose rows in each stream have this mean, and are distributed by chance."""
+        return cls(mean**streams, (mean * mean + mean) ** streams)
+
+    def without(self, mean: float, streams: int) -> "_Sums":
+        """The sums without such a key."""
+        own = _Sums.of(mean, streams)
+        return _Sums(max(self.total - own.total, 0.0), max(self.squares - own.squares, 0.0))
+
+    @property
+    def number(self) -> float:
+        """The effective number of keys."""
+        return self.total**2 / self.squares if self.squares else 0.0
+
+    def rank(self, rate: float) -> tuple[float, float]:
+        """How good a sample of these keys at a rate is: how many it has, until they are plenty; then, its error.
+
+        The variance of an estimate is (1 − p)/p · Σx².
+        """
+        if rate <= 0:
+            return 0.0, -math.inf
+        return min(rate * self.number, PLENTY), -(1 - rate) / rate * self.squares

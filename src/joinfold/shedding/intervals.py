@@ -34,8 +34,8 @@ from numpy.typing import NDArray
 Doubles = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-ENOUGH_TO_COUNT, ENOUGH_KEYS, ENOUGH_ROWS = 20.0, 50.0, 30.0
-"""The effective number of sampled units that an interval needs: of keys, for counts; of keys, otherwise; of rows."""
+ENOUGH_TO_COUNT, ENOUGH_KEYS, ENOUGH_ROWS = 30.0, 50.0, 30.0
+"""The effective number of sampled units that an interval needs: for counts; otherwise, of keys, and of rows."""
 
 
 _quietly = np.errstate(all="ignore")  # where nothing was sampled there is nothing to divide by; no bounds are given

@@ -30,6 +30,13 @@ class LoadPart:
             self.size_bytes + later.size_bytes,
         )
 
+    def at_most(self, rows: float) -> "LoadPart":
+        """The same load, or the share of it that has only this many rows."""
+        if self.rows <= rows:
+            return self
+        share = rows / self.rows
+        return LoadPart(self.last_cell, *(int(share * own) for own in (self.rows, self.entries, self.size_bytes)))
+
 
 @dataclass(slots=True)
 class LiveLoad:

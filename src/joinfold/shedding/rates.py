@@ -29,6 +29,8 @@ Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 BEGINNING = -(2**63)
 MOST_SEGMENTS = 256
+MANY = 10**9
+"""More keys than it matters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +44,14 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What an answer is made of: keys whose draw is below the rate, and those that are certain."""
+    """What an answer is made of: keys whose draw is below the rate, and those that are certain.
+
+    ``expected`` is the effective number of keys below the rate that it should have, given how many rows each key has.
+    """
 
     rate: int
     certain: frozenset[int] = frozenset()
+    expected: int = field(default=MANY, compare=False)
 
     @property
     def is_whole(self) -> bool:

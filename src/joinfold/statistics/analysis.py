@@ -175,7 +175,7 @@ def _run(
 
     The run does not change its plan, so that the measured plan is the estimated one.
     """
-    machine, stored, most = InProcess(replace(plan, following=None)), StoredEntries(), 0
+    machine, stored, most = InProcess(replace(plan, pipeline=plan.pipeline.bounded, following=None)), StoredEntries(), 0
     if tables:
         machine.feed(tables)
     for number, (step, arrival) in enumerate(fed):

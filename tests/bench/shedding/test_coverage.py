@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from joinfold_bench.shedding import coverage as module
 from joinfold_bench.shedding.cases import Case, CaseRun, Estimated, draw_case
 from joinfold_bench.shedding.coverage import (
+    FEWEST,
     Coverage,
     Kind,
     Mean,
@@ -65,16 +66,17 @@ def test_coverage_counts_only_intervals_with_both_bounds() -> None:
 @pytest.mark.parametrize(
     ("covered", "error", "is_covered", "is_unbiased"),
     [
-        (Mean(0.92, 0.01), 0.03, True, True),
-        (Mean(0.98, 0.01), -0.03, True, True),
-        (Mean(0.9, 0.005), 0.031, False, False),
-        (Mean(0.9, 0.02), 0.0, None, True),  # it may be noise
-        (Mean(0.995, 0.005), 0.0, False, True),
-        (Mean(1.0, 0.0), 0.0, None, True),  # a few cases, all of which hold
+        (Mean(0.92, 0.01, FEWEST), 0.03, True, True),
+        (Mean(0.98, 0.01, FEWEST), -0.03, True, True),
+        (Mean(0.9, 0.005, FEWEST), 0.031, False, False),
+        (Mean(0.9, 0.02, FEWEST), 0.0, None, True),  # it may be noise
+        (Mean(0.995, 0.005, FEWEST), 0.0, False, True),
+        (Mean(1.0, 0.0, FEWEST), 0.0, None, True),  # all of which hold
+        (Mean(0.7, 0.005, FEWEST - 1), 0.0, None, True),  # too few cases
     ],
 )
 def test_bars(covered: Mean, error: float, is_covered: bool | None, is_unbiased: bool) -> None:
-    coverage = Coverage("SUM", 9, 9, 1.0, covered, 0.1, Mean(error, 0.01))
+    coverage = Coverage("SUM", 9, 9, 1.0, covered, 0.1, Mean(error, 0.01, FEWEST))
     assert (coverage.is_covered, coverage.is_unbiased) == (is_covered, is_unbiased)
 
 
@@ -94,8 +96,18 @@ def test_every_estimate_is_in_one_kind_and_in_the_last_row() -> None:
 
 
 def test_coverage_by_what_was_kept() -> None:
+    """A point of the chart needs enough cases."""
     by_key, by_row = draw_case(0), draw_case(1)
-    own = [estimated(by_key, 120.0, kept=0.01), estimated(by_key, kept=0.55), estimated(by_row, kept=0.55)]
+    own = [
+        estimated(replace(case, number=number), value, kept=kept)
+        for case, value, kept, cases in (
+            (by_key, 120.0, 0.01, FEWEST),
+            (by_key, 100.0, 0.55, FEWEST),
+            (by_key, 100.0, 0.75, FEWEST - 1),
+            (by_row, 120.0, 0.55, FEWEST),
+        )
+        for number in range(cases)
+    ]
     found = coverage_by_kept(own, "key", "COUNT")
     assert [(kept, mean.value) for kept, mean in found] == [(0.025, 0.0), (0.55, 1.0)]
     assert coverage_by_kept(own, "key", "SUM") == []

@@ -47,8 +47,14 @@ class Run:
         return np.where(calendar.accepts(ts), calendar.due(calendar.cell_of(ts)), NEVER).tolist()
 
     def instants(self, after: int | None, until: int) -> Integers:
+        """All instants, which are the same in pieces of any size."""
         self.position.answered = after
-        return self.emission.instants(self.position, until)
+        (whole,) = self.emission.instants(self.position, until, END)
+        for most in (1, 2, 7):
+            pieces = list(self.emission.instants(self.position, until, most))
+            assert pieces and max(map(len, pieces)) <= most
+            assert np.concatenate(pieces).tolist() == whole.tolist()
+        return whole
 
     def resumed(self) -> "Run":
         """The same, as it was stored."""
@@ -212,9 +218,13 @@ def test_on_trigger_the_watermark_is_the_instant() -> None:
     position = Position.beginning(2)
     emission = emission_of(own, calendars_of(own, position, {}))
     assert isinstance(emission, TriggerEmission)
-    assert emission.instants(position, END).tolist() == []
-    assert emission.instants(position, 7).tolist() == [7]
+
+    def instants(until: int) -> list[int]:
+        return [instant for piece in emission.instants(position, until, 1) for instant in piece.tolist()]
+
+    assert instants(END) == []
+    assert instants(7) == [7]
     position.answered = 7
     position.streams[1].see(9)
-    assert emission.instants(position, 7).tolist() == []
-    assert emission.instants(position, END).tolist() == [10]  # 1 µs after the last row
+    assert instants(7) == []
+    assert instants(END) == [10]  # 1 µs after the last row

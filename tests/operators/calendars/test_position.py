@@ -41,11 +41,11 @@ def test_the_watermark_is_that_of_the_definition(seen: list[tuple[int, int]], de
     query = bind(parse("SELECT a.k FROM s a [1 SECOND], t b [1 SECOND] WHERE a.k = b.k"), catalog)
     batches: list[dict[str, Any]] = [{"st"[ordinal]: [{"ts": ts, "k": 0}]} for ordinal, ts in seen]
     position = Position.beginning(2)
-    found = [position.watermark(delays)]
+    found = [position.watermark(delays, (None, None))]
     for ordinal, ts in seen:
         position.streams[ordinal].see(ts)
         position = resumed(position)
-        found.append(position.watermark(delays))
+        found.append(position.watermark(delays, (None, None)))
     assert found == streaming.watermark_history(query, batches, range(len(batches)))
     assert position.latest == max((ts for _, ts in seen), default=None)
 

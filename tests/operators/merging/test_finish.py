@@ -30,7 +30,7 @@ Group = tuple[int, int, int, int]  # rows, and three limbs, of which the last is
 def sums_of(groups: list[Group]) -> GroupSums:
     integers = np.array([group[:3] for group in groups], np.int64).reshape(-1, 3)
     high = np.array([[group[3]] for group in groups], np.float64).reshape(-1, 1)
-    return GroupSums(integers, high, np.zeros_like(high), [])
+    return GroupSums(integers, high, *[np.zeros_like(high)] * 2, [])
 
 
 def whole(group: Group) -> int:
@@ -46,7 +46,7 @@ def test_a_sum_is_put_together_from_its_limbs_or_refused(groups: list[Group]) ->
     expected = [whole(group) for group in groups]
     wrong = next((value for value in expected if not -(2**63) <= value < 2**63), None)
     if wrong is None:
-        found = finish(spec("sum", DataType("BIGINT")), sums_of(groups))
+        found = finish(spec("sum", DataType("BIGINT")), sums_of(groups)).values
         rows = [group[0] for group in groups]
         assert found.type == pa.int64()
         assert found.to_pylist() == [value if count else None for value, count in zip(expected, rows, strict=True)]
@@ -57,7 +57,7 @@ def test_a_sum_is_put_together_from_its_limbs_or_refused(groups: list[Group]) ->
 
 @given(st.lists(limbs, max_size=4))
 def test_an_average_of_integers_is_rounded_once(groups: list[Group]) -> None:
-    found = finish(spec("avg", DataType("DOUBLE")), sums_of(groups)).to_pylist()
+    found = finish(spec("avg", DataType("DOUBLE")), sums_of(groups)).values.to_pylist()
     assert found == [float(Fraction(whole(group), group[0])) if group[0] else None for group in groups]
 
 
@@ -65,14 +65,14 @@ def test_an_average_of_integers_is_rounded_once(groups: list[Group]) -> None:
 def test_an_average_of_decimals_is_rounded_half_up(rows: int, units: int, scale: int) -> None:
     """Away from zero where it is between two."""
     type_ = DataType("DECIMAL", 18, 2)
-    (found,) = finish(spec("avg", type_, scale), sums_of([(rows, units, 0, 0)])).to_pylist()
+    (found,) = finish(spec("avg", type_, scale), sums_of([(rows, units, 0, 0)])).values.to_pylist()
     exact = Fraction(units, rows * 10**scale)
     assert found == (Decimal(exact.numerator) / Decimal(exact.denominator)).quantize(Decimal("0.01"), ROUND_HALF_UP)
 
 
 def test_a_decimal_of_too_many_digits_is_refused_and_says_how_large_it_is() -> None:
     type_ = DataType("DECIMAL", 3, 1)
-    assert finish(spec("sum", type_), sums_of([(1, 99, 0, 0)])).to_pylist() == [Decimal("99.0")]
+    assert finish(spec("sum", type_), sums_of([(1, 99, 0, 0)])).values.to_pylist() == [Decimal("99.0")]
     with pytest.raises(EvaluationError, match=r"^100 does not fit DECIMAL\(3, 1\)$"):
         finish(spec("sum", type_), sums_of([(1, 100, 0, 0)]))
 
@@ -88,18 +88,18 @@ def test_special_values_decide_where_there_are_any(nan: int, inf: int, minus_inf
     """They are counted beside the sum, which is 3 over two rows."""
     specials = tuple((kind, ColumnRef(True, number)) for number, kind in enumerate(("nan", "inf", "-inf"), 1))
     own = AggregateSpec("avg", DataType("DOUBLE"), False, (ROWS, MomentSum(((ColumnRef(False, 0), 0),))), specials)
-    sums = GroupSums(np.array([[2, nan, inf, minus_inf]]), np.array([[3.0]]), np.array([[0.0]]), [])
-    (found,) = finish(own, sums).to_pylist()
+    sums = GroupSums(np.array([[2, nan, inf, minus_inf]]), np.array([[3.0]]), *[np.array([[0.0]])] * 2, [])
+    (found,) = finish(own, sums).values.to_pylist()
     assert found == expected or (math.isnan(found) and math.isnan(expected))
 
 
 @pytest.mark.parametrize(("value", "fits"), [(127, True), (-128, True), (None, True), (128, False), (-129, False)])
 def test_an_extreme_that_was_computed_wide_has_to_fit_its_type(value: int | None, fits: bool) -> None:
     own = AggregateSpec("max", DataType("TINYINT"), extreme=0)
-    sums = GroupSums(np.zeros((2, 1), np.int64), np.zeros((2, 0)), np.zeros((2, 0)), [pa.array([3, value], pa.int64())])
+    sums = GroupSums(np.zeros((2, 1), np.int64), *[np.zeros((2, 0))] * 3, [pa.array([3, value], pa.int64())])
     assert len(sums) == 2
     if fits:
-        assert finish(own, sums) == pa.array([3, value], pa.int8())
+        assert finish(own, sums).values == pa.array([3, value], pa.int8())
     else:
         with pytest.raises(EvaluationError, match=f"^{value} does not fit TINYINT$"):
             finish(own, sums)
@@ -108,8 +108,8 @@ def test_an_extreme_that_was_computed_wide_has_to_fit_its_type(value: int | None
 def test_of_a_value_that_is_ordered_by_another_the_value_is_the_answer() -> None:
     pairs = pa.array([{"by": 5, "value": "x"}, {"by": 6, "value": None}, None])
     own = AggregateSpec("max_by", DataType("STRING"), extreme=0)
-    sums = GroupSums(np.zeros((3, 1), np.int64), np.zeros((3, 0)), np.zeros((3, 0)), [pairs])
-    assert finish(own, sums).to_pylist() == ["x", None, None]
+    sums = GroupSums(np.zeros((3, 1), np.int64), *[np.zeros((3, 0))] * 3, [pairs])
+    assert finish(own, sums).values.to_pylist() == ["x", None, None]
 
 
 # --- doubles in the types of answers ------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from joinfold.physical.shedding import (
     KeySampling,
     RowSampling,
 )
-from joinfold.shedding.heavy_keys import SMALLEST
+from joinfold.shedding.heavy_keys import SMALLEST, tie_break
 from joinfold.shedding.rates import threshold
 
 KEYS = pa.array(np.arange(100_000))
@@ -58,7 +58,9 @@ def test_the_heaviest_keys_of_a_batch() -> None:
     drawn = with_draws(entries, ("k",), 0)
     heavy, smallest = weigh_keys(drawn)
     expected = draws([pa.array([5, 6])], 0).tolist()
-    assert heavy == [[expected[0], 30, 3], [expected[1], 20, 2]]
+    assert heavy[:2] == [[expected[0], 30, 3], [expected[1], 20, 2]]
+    assert [own[0] for own in heavy[2:]] == sorted((own[0] for own in heavy[2:]), key=tie_break)
+    assert len(heavy) == 22 and {(rows, own) for _, rows, own in heavy[2:]} == {(10, 1)}
     assert smallest == sorted(set(drawn.column(DRAW).to_pylist()))
     assert weigh_keys(drawn.slice(0, 0)) == ([], [])
 

@@ -26,8 +26,12 @@ headers = st.builds(
     cells,
     cells,
     st.integers(0, 9),
+    st.integers(0, 9),
+    st.none() | int64,
     st.booleans(),
     st.none() | samples,
+    st.none(),
+    st.none() | int64,
 )
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from joinfold.errors import EvaluationError
 from joinfold.operators.packing.rows import distinct_values, timed_rows
 from joinfold.physical.column_names import FIRST, KEEP, MATCHES, TIME
 from joinfold.physical.payload import InputSpec
@@ -81,3 +82,14 @@ def test_rows_count_for_what_they_are(own: Timing, left_out: tuple[str, ...], va
 @given(st.lists(st.integers(-9, 9) | st.integers(-(2**60), 2**60), max_size=8))
 def test_distinct_values_are_in_order_whether_they_lie_close_together_or_not(values: list[int]) -> None:
     assert distinct_values(np.array(values, np.int64)).tolist() == sorted(set(values))
+
+
+@pytest.mark.parametrize("outside", [2**62 + 1, 2**63 - 1, -(2**62) - 1, -(2**63)])
+def test_an_event_time_beyond_the_range_is_an_error_that_says_the_range(outside: int) -> None:
+    def packed(ts: int) -> int | None:
+        columns = {TIME: pa.array([1, ts, None]), "a.k": pa.array([1, 1, 1]), "a.j": pa.array([1, 1, 1])}
+        return timed_rows(GAPS, SPEC, pa.RecordBatch.from_pydict(columns)).largest_us
+
+    assert packed(2**62) == 2**62 and packed(-(2**62)) == 1
+    with pytest.raises(EvaluationError, match=f"the event time {outside} of 'a' is outside the range from {-(2**62)}"):
+        packed(outside)

@@ -11,7 +11,7 @@ from joinfold.operators.stages.arrivals import ArrivalFold
 from joinfold.physical.stored import ArrivalsOf, EntriesOf
 from joinfold.planner.planned_query import PlannedQuery
 from tests.operators.runs import Data, Row, answer, feed, plan_of
-from tests.operators.state.kept import Query
+from tests.operators.state.kept import Kept, Query
 
 SIZE_US, LAST = 4, 3
 TEXT = (
@@ -102,3 +102,24 @@ def test_memory_is_that_of_rows_that_wait_or_are_inside() -> None:
     ]
     assert held == [(2, [SIZE_US + 1, LAST])] * 2
     assert bucket_after(range(9)).cells_held == 0
+
+
+def rows_held(own: Kept) -> int:
+    assert isinstance(own.bucket, ArrivalFold)
+    return len(own.bucket.rows) + sum(map(len, own.bucket.inside))
+
+
+@pytest.mark.parametrize("sampler", ["KEY", "ROW"])
+def test_entries_are_shed_and_arrivals_are_not(sampler: str) -> None:
+    """About 60 rows are held, also in the state, and every row has its answer."""
+    plan = plan_of(f"{TEXT.format('[ROWS 40]')} SHED TO HOLD 60 ROWS SAMPLE BY {sampler}", SCHEMA)
+    kept, arrived, held = Query(plan), 0, list[int]()
+    for number in range(20):
+        rows = [{"ts": EACH_US * number + v % EACH_US, "k": number + v, "v": v} for v in range(20)]
+        kept.run({"a": rows, "b": rows})
+        kept.go_on_as(plan)
+        arrived += 2 * len(rows)
+        held.append(sum(map(rows_held, kept.buckets)))
+    assert len(kept.answers) > 0.9 * arrived
+    assert min(held[6:]) > 10 and max(held[6:]) <= 90  # the size of a sample of few keys is random
+    assert sum(own.bucket.position.streams[0].shed for own in kept.buckets) > 100

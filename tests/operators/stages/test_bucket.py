@@ -49,7 +49,7 @@ def run(plan: PlannedQuery, batches: list[Data]) -> list[Bucket]:
             for _, accepted in bucket.absorb(blobs):
                 cells = cells_of(accepted)
                 assert (cells[1:] >= cells[:-1]).all() or isinstance(bucket, ArrivalFold)
-            bucket.answer()
+            assert len(list(bucket.answer())) == 1
     return buckets
 
 

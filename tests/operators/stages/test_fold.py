@@ -147,3 +147,11 @@ def test_a_move_is_one_step_for_each_window(
         feed(machine, {"a": rows, "b": rows})
         assert answer(machine) or start == 0
     assert 15 <= calls["enter"] <= 24 and calls["leave"] <= 24
+
+
+def test_a_bucket_without_rows_lacks_no_groups() -> None:
+    text = "SELECT a.k, COUNT(*) AS n FROM a [UNBOUNDED], b [UNBOUNDED] WHERE a.k = b.k GROUP BY a.k"
+    machine = InProcess(plan_of(f"{text} EMIT EVERY 4 MICROSECONDS SHED TO HOLD 2 ROWS", SCHEMA), 3)
+    feed(machine, {"a": [{"ts": 1, "k": 1, "g": 0, "v": 0, "d": 0.0}]})
+    answer(machine)
+    assert [bucket.missing_groups for bucket in machine.buckets] == [0, 0, 0]

@@ -71,7 +71,7 @@ def test_the_view_has_the_last_rows_of_each_key(batches: list[list[Row]], restar
         come = [row | {"ts": row["ts"] + EACH_US * number} for row in batch]
         everything += come
         stored += bucket.absorb(blobs(come))
-        emitted = bucket.answer(to_the_end=number == len(batches) - 1)
+        (emitted,) = bucket.answer(to_the_end=number == len(batches) - 1)
         view += [] if emitted.rows is None else emitted.rows.to_pylist()
         stored += bucket.take_made()
         if restarted:
@@ -97,7 +97,8 @@ def test_rows_wait_for_the_watermark_and_then_have_their_turn() -> None:
     (bucket,) = buckets_of(PLAN)
     rows = [{"ts": ts, "k": 1, "j": "p", "v": ts + 1} for ts in range(5)]
     absorb(PLAN, [bucket], {"a": rows, "b": rows})
-    assert bucket.answer().rows is not None
+    (emitted,) = bucket.answer()
+    assert emitted.rows is not None
     assert [bucket.is_done(Waiting(), cell) for cell in (3, 4)] == [True, False]
     assert not bucket.is_done(Inside(), BEGINNING)
     ((kind, made),) = bucket.take_made()

@@ -37,5 +37,5 @@ def test_a_bucket_is_of_the_kind_of_its_stage(text: str, number: int, kind: type
     names = plan.timing.names
     assert bucket.position.facts(names) == Position.beginning(len(names)).facts(names)
     assert (bucket.entries_held, bucket.cells_held, bucket.touched, bucket.watermark) == (0, 0, 0, None)
-    emitted = bucket.answer()
+    (emitted,) = bucket.answer()
     assert emitted is NOTHING_EMITTED or (emitted.rows is None and emitted.numbers == [])

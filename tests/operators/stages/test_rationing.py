@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from joinfold.physical.shedding import DRAWS, WHOLE, PairRationing
 from joinfold.physical.timing import AsFound, Timing
 from joinfold.shedding.rates import BEGINNING
 from joinfold.shedding.timeline import NEVER
-from joinfold.window import Continuous
+from joinfold.window import Continuous, PartitionedRows
 
 SECOND = 1_000_000
 TIMING = Timing(("a", "b"), (Continuous(10 * SECOND), Continuous(20 * SECOND)), (0, 0), AsFound())
@@ -153,3 +154,25 @@ def test_draws_for_probing_are_independent_of_those_for_holding() -> None:
     assert abs(np.corrcoef(draws.astype(float), probing.astype(float))[0, 1]) < 0.03
     both = np.mean((draws < DRAWS // 2) & (probing < DRAWS // 2))
     assert both == pytest.approx(0.25, abs=0.02)
+
+
+def test_a_window_of_last_rows_is_as_large_as_its_partitions_allow() -> None:
+    """Four partitions with two rows each, whatever comes, beside a window of 300 rows: FAVOUR WINDOWS goes by these."""
+    windows = (PartitionedRows(("k",), 2), Continuous(10 * SECOND))
+    shedding = PairRationing((Process(30),), 0, "windows", 0, 0)
+    own = Rationer(shedding, Timing(("a", "b"), windows, (0, 0), AsFound()))
+    for number in range(1, 40):
+        partitions = replace(load(number, 300), smallest=[number % 4])
+        own.see(
+            [(0, partitions), (1, load(number, 30))], {0: BEGINNING, 1: (number - 11) * SECOND}, number * SECOND + 1
+        )
+    probing = [timeline.current / WHOLE for timeline in own.probing]
+    assert probing[0] * 300 < 2 and probing[1] * 30 > 28
+    facts = json.loads(json.dumps(own.facts()))
+    again = Rationer(shedding, Timing(("a", "b"), windows, (0, 0), AsFound()))
+    again.restore(facts)
+    assert again.facts() == own.facts() and again.partitions[0].keys == 4
+    for stream in facts["streams"].values():  # as an older version has stored them
+        del stream["partitions"]
+    again.restore(facts)
+    assert again.partitions[0].keys == 0

@@ -11,6 +11,7 @@ from joinfold.operators.merging.merge import finished
 from joinfold.operators.packing.routing import pack, pass_on
 from joinfold.operators.stages.bucket import Bucket
 from joinfold.operators.state.bucket_state import BucketState
+from joinfold.operators.state.state_id import StateId
 from joinfold.physical.stored import BoundariesOf
 from joinfold.planner.planned_query import PlannedQuery
 from joinfold.reference.rows import from_arrow
@@ -34,26 +35,29 @@ class Kept:
     most_boundaries: int = 0
     most_runs: int = 0
     most_facts: int = 0
+    batch: int = 0
 
     def __post_init__(self) -> None:
         self.make_anew()
 
     @property
     def state(self) -> BucketState:
-        return BucketState(self.store, self.plan.pipeline, self.stage, self.number, self.buckets)
+        state_id = StateId("a checkpoint", self.stage, self.number, self.batch)
+        return BucketState(self.store, self.plan.pipeline, state_id, self.buckets)
 
     def run(self, blobs: list[bytes]) -> Emitted:
         """A micro-batch, as the runtime has it."""
         state = self.state
         chunks = state.chunks
         chunks.add(self.bucket.absorb(blobs))
-        emitted = self.bucket.answer()
+        (emitted,) = self.bucket.answer()
         chunks.add(self.bucket.take_made())
         chunks.forget(self.bucket.is_done)
         if self.bucket.has_shed_more:
             chunks.thin(self.bucket)
         chunks.merge(self.bucket)
         state.save(self.bucket)
+        self.batch += 1
         boundaries = sum(run.entries for run in chunks.runs if isinstance(run.stored, BoundariesOf))
         self.most_boundaries = max(self.most_boundaries, boundaries)
         self.most_entries = max(self.most_entries, sum(run.entries for run in chunks.runs) - boundaries)

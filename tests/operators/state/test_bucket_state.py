@@ -135,6 +135,7 @@ def test_state_of_an_input_that_the_plan_does_not_have_is_refused() -> None:
     state = own.state
     state.chunks.runs[0].stored = EntriesOf("a × b")
     state.save(own.bucket)
+    own.batch += 1
     with pytest.raises(EvaluationError, match="no input reads its 'entries of a × b'"):
         own.make_anew()
 

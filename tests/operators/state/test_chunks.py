@@ -66,7 +66,7 @@ class Stream:
         before = self.store.written
         chunks.add(accepted)
         self.brought += self.store.written - before
-        answers = finished(pipeline.last, [self.bucket.answer()])
+        answers = finished(pipeline.last, list(self.bucket.answer()))
         if answers is not None:
             leading = [name for name in ("instant", "arrival") if name in answers.schema.names]
             names = [*leading, *(f"aggregate_{number}" for number in range(3))]

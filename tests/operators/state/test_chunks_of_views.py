@@ -62,7 +62,7 @@ class Chain:
         for number, fold in enumerate(self.folds):
             chunks = Chunks(self.stores[number], self.facts[number])
             chunks.add(fold.absorb(blob for own, _, blob in blobs if own == number))
-            emitted = [fold.answer()]
+            emitted = list(fold.answer())
             if number < len(self.folds) - 1:
                 blobs += pass_on(pipeline, number, 0, (LABEL,), emitted[0])
             chunks.forget(fold.is_done)

@@ -1,6 +1,7 @@
 """States of an earlier joinfold go on, whatever is chosen for them now, or are refused by a change of version."""
 
 import json
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -55,7 +56,7 @@ def test_a_state_of_before_goes_on(name: str) -> None:
         query = Query(plan)
         for own, stores in zip(query.stages, read(name)[1], strict=True):
             for kept, store in zip(own, stores, strict=True):
-                kept.store = store
+                kept.store, kept.batch = store, len(before)
         query.go_on_as(plan)
         query.answers = list(answered)
         for batch in to_come:
@@ -69,6 +70,19 @@ def test_the_manifest_of_another_query_is_refused() -> None:
     plan = plan_query(bound(TEXTS["landmark"]))
     with pytest.raises(UsageError, match="belongs to another query"):
         refuse_another(manifest, Manifest.of(plan, "UTC", len(LABELS)), plan, "golden")
+
+
+def test_a_manifest_without_guards_goes_on_with_any_and_others_with_their_own() -> None:
+    manifest, *_ = read("sliding")
+    query = bound(TEXTS["sliding"])
+    guarded = [replace(own, source=replace(own.source, ahead_us=5, idle_us=7)) for own in query.inputs]
+    plans = [plan_query(query), plan_query(replace(query, inputs=tuple(guarded)))]
+    unguarded, wanted = (Manifest.of(plan, "UTC", len(LABELS)) for plan in plans)
+    for now, plan in ((unguarded, plans[0]), (wanted, plans[1])):
+        refuse_another(manifest, now, plan, "golden")
+        assert Manifest.from_facts(json.loads(json.dumps(asdict(now)))) == now
+    with pytest.raises(UsageError, match="was made with ahead of 'a' 5 MICROSECOND, not off"):
+        refuse_another(wanted, unguarded, plans[0], "golden")
 
 
 def test_a_state_of_another_version_is_refused() -> None:

@@ -8,12 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joinfold.errors import EvaluationError
 from joinfold.kernels.aggregation_set import AggregationSet
 from joinfold.operators.entries import Entries, Payload
+from joinfold.operators.windows.fused import FusedTotals
 from joinfold.operators.windows.multiplying import multiplied
+from tests.operators.runs import plan_of
 
 COLUMNS = 2
+W = "[TUMBLE 9 MICROSECOND]"
+BODY = plan_of(
+    f"SELECT COUNT(a.v) AS x, COUNT(b.v) AS y FROM a {W}, b {W}, a AS c {W} WHERE a.k = b.k AND b.k = c.k",
+    "k INT, v INT",
+).body
+TOTALS = FusedTotals(BODY, False)
 few = st.integers(0, 2)
 slots = st.dictionaries(st.tuples(few, few), st.tuples(st.integers(1, 3), st.integers(-5, 5)), max_size=6)
 Slots = dict[tuple[int, int], tuple[int, int]]
@@ -54,7 +61,7 @@ def test_products_are_those_of_all_combinations(
     windows = [held if number == grouped else ungrouped(held) for number, held in enumerate(windows)]
     products = np.array(drawn, np.int64)
     others = [(2 * number, set_of(held), number == grouped) for number, held in enumerate(windows)]
-    found = multiplied(delta_of(delta), products, 1, others)
+    found = multiplied(delta_of(delta), products, 1, others, TOTALS)
     expected: Counter[tuple[int, int, tuple[int, ...]]] = Counter()
     for ((key, group), own), *each in product(delta.items(), *(held.items() for held in windows)):
         if all(other == key for (other, _), _ in each):
@@ -71,15 +78,26 @@ def test_products_are_those_of_all_combinations(
 def test_products_that_begin_alike_share_a_column() -> None:
     delta, window = delta_of({(0, 0): (2, 3)}), set_of({(0, 0): (5, 7)})
     products = np.array([[0, 0, 0], [0, 0, 1], [1, 0, 1], [1, 1, 0]], np.int64)
-    found = multiplied(delta, products, 0, [(1, window, False)])
+    found = multiplied(delta, products, 0, [(1, window, False)], TOTALS)
     assert found.integers.shape == (1, 3)
     assert found.integers[0, found.columns].tolist() == [10, 10, 15, 21]
 
 
 @pytest.mark.parametrize("factor", [2**31, -(2**31)])
-def test_what_may_wrap_around_is_refused(factor: int) -> None:
-    products = np.array([[1, 1, 0]], np.int64)
-    fits = multiplied(delta_of({(0, 0): (1, 2**31)}), products, 0, [(1, set_of({(0, 0): (1, factor)}), False)])
-    assert fits.integers.tolist() == [[factor * 2**31]]
-    with pytest.raises(EvaluationError, match="too many combinations"):
-        multiplied(delta_of({(0, 0): (1, 2**32)}), products, 0, [(1, set_of({(0, 0): (1, factor)}), False)])
+def test_what_may_wrap_around_is_noticed(factor: int) -> None:
+    products, totals = np.array([[1, 1, 0]], np.int64), FusedTotals(BODY, False)
+    others = [(1, set_of({(0, 0): (1, factor)}), False)]
+    fits = multiplied(delta_of({(0, 0): (1, 2**31)}), products, 0, others, totals)
+    assert fits.integers.tolist() == [[factor * 2**31]] and not totals.may_have_wrapped
+    multiplied(delta_of({(0, 0): (1, 2**32)}), products, 0, others, totals)
+    assert totals.may_have_wrapped
+
+
+def test_wide_totals_have_the_same_products_in_double_double() -> None:
+    totals = FusedTotals(BODY.widened, False)
+    delta, others = delta_of({(0, 0): (3, 2**40)}), [(1, set_of({(0, 0): (5, 2**41 + 1)}), False)]
+    found = multiplied(delta, np.array([[1, 1, 0]], np.int64), 0, others, totals)
+    assert not totals.may_have_wrapped and len(found.real_columns) == len(BODY.integer_products)
+    for (is_integer, column), wanted in zip(found.real_columns.tolist(), BODY.integer_products, strict=True):
+        high, low = found.reals[0, 2 * column : 2 * column + 2].tolist()
+        assert not is_integer and int(high) + int(low) == (3, 2**40)[wanted[0]] * (5, 2**41 + 1)[wanted[1]]

@@ -158,7 +158,9 @@ def test_a_plan_travels(plan: PlannedQuery, data: st.DataObject) -> None:
 
 def test_a_query_is_drafted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     drafted = []
-    monkeypatch.setattr("joinfold.query.draft", lambda query: drafted.append(query) or drafting.draft(query))
+    monkeypatch.setattr(
+        "joinfold.query.draft", lambda query, **known: drafted.append(query) or drafting.draft(query, **known)
+    )
     session = jf.Session()
     session.stream("a", "ts TIMESTAMP, k INT", time="ts")
     query = session.sql("SELECT k, COUNT(*) AS n FROM a [TUMBLE 1 MINUTE] GROUP BY k")

@@ -1,8 +1,13 @@
 """Where relations are joined, and what is left for the join of streams."""
 
+import pytest
+
 from joinfold import Session
+from joinfold.logical.query import LogicalQuery
 from joinfold.logical.sql import expression_text
 from joinfold.physical.plan import Frame
+from joinfold.planner.drafting.draft import draft
+from joinfold.planner.drafting.homes import homes_are_open
 from joinfold.planner.planned_query import PlannedQuery
 
 A, B = "s a [TUMBLE 1 MINUTE]", "s b [TUMBLE 1 MINUTE]"
@@ -58,8 +63,10 @@ def test_relations_that_are_connected_go_together_and_others_apart() -> None:
 
 
 def test_each_stream_has_its_own_relations() -> None:
-    plan = plan_of(f"{A}, r p, {B}, r q", "a.k = p.k AND b.k = q.k AND p.v = q.v AND a.t = b.t AND a.v > 0")
-    assert [attached(frame) for frame in plan.frames] == [[("p q", ["a.k = p.k"], ["p.v = q.v"])], []]
+    linked = plan_of(f"{A}, r p, {B}, r q", "a.k = p.k AND b.k = q.k AND p.v = q.v AND a.t = b.t AND a.v > 0")
+    assert [attached(frame) for frame in linked.frames] == [[("p", ["a.k = p.k"], [])], [("q", ["b.k = q.k"], [])]]
+    assert linked.homes == {"p": "a", "q": "b"}
+    assert key_texts(linked) == [["p.v", "q.v"], ["a.t", "b.t"]], "what links them is a key of the streams"
     apart = plan_of(f"{A}, r p, {B}, r q", "a.k = p.k AND b.k = q.k AND p.v + a.v = q.v AND a.v > 0")
     assert [attached(frame)[0][0] for frame in apart.frames] == ["p", "q"]
     assert key_texts(apart) == [["p.v + a.v", "q.v"]], (
@@ -67,6 +74,60 @@ def test_each_stream_has_its_own_relations() -> None:
     )
     keep = apart.frames[0].keep
     assert keep is not None and expression_text(keep) == "a.v > 0"
+
+
+def test_relations_of_one_home_with_their_own_equality_are_joined_one_after_another() -> None:
+    plan = plan_of(f"{A}, r p, r q", "a.k = p.k AND a.v = q.v AND p.t = q.t AND q.k > 3")
+    (frame,) = plan.frames
+    assert attached(frame) == [("p", ["a.k = p.k"], []), ("q", ["a.v = q.v"], ["q.k > 3"])]
+    assert [expression_text(part) for part in frame.matching] == ["p.t = q.t"]
+
+
+def test_a_relation_without_an_equal_stream_goes_where_its_equal_relation_is() -> None:
+    plan = plan_of(f"{A}, {B}, r q, r p", "a.k = b.k AND p.v = q.v AND b.t = p.t AND a.v < q.k")
+    assert [attached(frame) for frame in plan.frames] == [[], [("q p", ["b.t = p.t"], ["p.v = q.v"])]]
+    (condition,) = plan.body.combining.ranges
+    assert condition.value_input != condition.bound_input
+
+
+EQUAL_TO_BOTH = f"SELECT COUNT(*) AS n FROM {A}, {B}, r WHERE a.k = b.k AND a.k = r.k AND b.v = r.v"
+
+
+def bound(text: str) -> LogicalQuery:
+    session = Session()
+    session.stream("s", "ts TIMESTAMP, k INT, v INT, t STRING", time="ts")
+    session.table("r", "k INT, v INT, t STRING")
+    return session.sql(text).logical
+
+
+@pytest.mark.parametrize(
+    ("matches", "home"),
+    [({}, "a"), ({("r", "a"): 5000.0, ("r", "b"): 1.0}, "b"), ({("r", "a"): 1.0, ("r", "b"): 1.0}, "a")],
+)
+def test_the_fewest_matches_decide_between_equal_streams(matches: dict[tuple[str, str], float], home: str) -> None:
+    drafted = draft(bound(EQUAL_TO_BOTH), matches=matches)
+    assert drafted.homes == {"r": home} and homes_are_open(drafted.query)
+    assert drafted.matches == ({("r", home): matches["r", home]} if matches else {})
+
+
+def test_more_equalities_decide_where_nothing_is_known() -> None:
+    assert draft(bound(f"{EQUAL_TO_BOTH} AND b.t = r.t")).homes == {"r": "b"}
+    assert not homes_are_open(bound(EQUAL_TO_BOTH.replace("b.v = r.v", "b.v < r.v")))
+
+
+def test_the_homes_of_a_checkpoint_stay() -> None:
+    matches = {("r", "a"): 1.0, ("r", "b"): 9.0}
+    assert draft(bound(EQUAL_TO_BOTH), matches=matches, homes_of={"r": "b"}).homes == {"r": "b"}
+
+
+def test_if_rows_may_be_sampled_linked_relations_stay_together() -> None:
+    """Otherwise not every pair of a key would match."""
+    text = (
+        f"SELECT COUNT(*) AS n FROM {A}, {B}, r p, r q WHERE a.k = b.k AND a.k = p.k AND b.k = q.k AND p.v < q.v "
+        "SHED TO HOLD 100 ROWS"
+    )
+    assert draft(bound(text)).homes == {"p": "a", "q": "a"}
+    assert draft(bound(text.replace("a.k = b.k", "a.t = b.t"))).homes == {"p": "a", "q": "b"}
 
 
 def test_values_of_a_stream_and_its_relation_are_multiplied_where_they_are() -> None:

@@ -10,8 +10,8 @@ that it gains and loses:
 
 There is one kind of calendar for windows in time (`calendars.time`), one for windows that count rows
 (`calendars.rows`), and one for SYNC ON WINDOW ID (`calendars.window_ids`), where the number of a result window replaces
-the instant. Times are int64 microseconds; nothing overflows for rows of the years 1 to 9999 and the durations of
-`timetext`.
+the instant. Times are int64 microseconds; nothing overflows for the event times that PACK accepts, up to ±2^62, and the
+durations of `timetext`.
 """
 
 from typing import Protocol

@@ -43,8 +43,11 @@ class Candidates:
             first = np.minimum(first, known[np.searchsorted(known, t, "right").clip(max=len(moves))])
         return first
 
-    def within(self, after: Integers, until: Integers, moves: Integers | None = None) -> Integers:
-        """The candidates in the disjoint intervals after < τ ≤ until, ascending. Cost: O(candidates found)."""
+    def within(self, after: Integers, until: Integers, moves: Integers | None = None, most: int = NEVER) -> Integers:
+        """The first ``most`` candidates in the disjoint, ascending intervals after < τ ≤ until, ascending.
+
+        Cost: O(intervals + candidates found).
+        """
         found = []
         if self.by_rows and moves is not None:
             within = np.searchsorted(after, moves, "left") - 1
@@ -52,10 +55,11 @@ class Candidates:
         for grid in self.grids:
             first = grid.next(after)
             counts = np.maximum((until - first) // grid.period_us + 1, 0)
-            begins = np.cumsum(counts) - counts
-            steps = np.arange(counts.sum(), dtype=np.int64) - np.repeat(begins, counts)
+            ends = np.minimum(np.cumsum(counts), most)
+            counts = np.diff(ends, prepend=0)
+            steps = np.arange(counts.sum(), dtype=np.int64) - np.repeat(ends - counts, counts)
             found.append(np.repeat(first, counts) + steps * grid.period_us)
-        return found[0] if len(found) == 1 and not self.by_rows else np.unique(np.concatenate(found))
+        return found[0] if len(found) == 1 and not self.by_rows else np.unique(np.concatenate(found))[:most]
 
 
 class CellCalendar:

@@ -50,13 +50,15 @@ class WindowIdCalendar(CellCalendar):
     def first_instant(self, cells: Integers) -> Integers:
         """The watermark that completes the first window which holds each cell; for a cell between two windows, its end.
 
-        Where windows count rows, it is 1 µs after the row.
+        Windows before START have no number and hold nothing. Where windows count rows, it is 1 µs after the row.
         """
         window = self.window
         if not isinstance(window, Sliding):
             return cells + 1
         start = cells * window.subwindow_us + self.cells.phase_us
         begin = window.moves.next(start - window.size_us)
+        if window.start_us is not None:
+            begin = np.maximum(begin, window.start_us)
         return np.where(begin <= start, begin + window.size_us, start + window.subwindow_us)
 
     def see(self, cells: Integers) -> None:
@@ -99,6 +101,19 @@ class WindowIdCalendar(CellCalendar):
         first_without = (cells - self._first_cell) // step + 1
         return now - self._window_number(now) + np.minimum(first_without, last)
 
+    def holding(self, cells: Integers) -> tuple[Integers, Integers] | None:
+        """The first result window that holds each cell, and the first later one that does not; None where rows decide.
+
+        Under ``MOD k`` windows come again, so nothing is said of them.
+        """
+        if self.modulus is not None or isinstance(self.window, RangeByRows):
+            return None
+        if not len(cells):
+            return cells, cells
+        panes, step = self._shape
+        since = cells - self._first_cell
+        return -((panes - 1 - since) // step), since // step + 1
+
     def edges(self, wid: int) -> tuple[int, int]:
         """The beginning and the end of this stream's window of a result window: times, or numbers of rows."""
         number, window = self._window_number(wid), self.window
@@ -114,7 +129,7 @@ class WindowIdCalendar(CellCalendar):
     def complete(self, watermark: int) -> int:
         """How many result windows this stream has completed; under ``MOD k``, NEVER once its first k windows are."""
         window, largest = self.window, self.position.largest
-        if largest is None:
+        if largest is None or not self._has_begun:
             return 0
         match window:
             case Sliding():
@@ -171,6 +186,12 @@ class WindowIdCalendar(CellCalendar):
             return window.panes, window.step
         assert isinstance(window, Rows)
         return window.size // window.block, window.slide // window.block
+
+    @property
+    def _has_begun(self) -> bool:
+        """Whether it is known where window 0 begins. If all rows so far were late, the next one in time decides."""
+        window = self.window
+        return not isinstance(window, Sliding) or window.start_us is not None or self.position.origin is not None
 
     @property
     def _first_cell(self) -> int:

@@ -1,14 +1,18 @@
 """CHANGES: for each group, its aggregates at the instant before beside those of now.
 
-instants      before   t1    t2    t3          before: the last instant of the previous micro-batch
+instants      before   t1    t2    t3          before: the last instant of the previous piece or micro-batch
 group x         •      •           •
 emitted               (•,•) (•,-) (-,•)        (was, now); HAVING and SELECT then decide what has changed
+
+A rounded aggregate is the same as before if the two values are not further apart than their errors: what rounding made
+of equal values is no change. It is also the same if they are neighbouring doubles.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from joinfold.kernels.grouping import group_rows
 from joinfold.operators.values import identity_codes
@@ -18,10 +22,20 @@ from joinfold.physical.column_names import (
     WAS,
     aggregate_column,
     bound_columns,
+    error_column,
     group_column,
     kept_column,
+    same_column,
 )
 from joinfold.physical.stage import Merge
+
+Doubles = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+ULP = 2.0**-52
+CLOSE = 2.0**-50
+"""Floating values that SELECT has computed differ only by rounding if by no more than this share of the larger one."""
 
 
 def changes(last: Merge, finished: pa.RecordBatch, instants: Sequence[int], before: int | None) -> pa.RecordBatch:
@@ -48,7 +62,22 @@ def changes(last: Merge, finished: pa.RecordBatch, instants: Sequence[int], befo
     for now, earlier in zip(_compared(last), _compared(last, before=True), strict=True):
         columns[now] = finished.column(now).take(pa.array(new, mask=new < 0))
         columns[earlier] = finished.column(now).take(pa.array(old, mask=old < 0))
+    for number, aggregate in enumerate(last.aggregates):
+        if not aggregate.is_exact:
+            values, errors = finished.column(aggregate_column(number)), finished.column(error_column(number)).to_numpy()
+            columns[same_column(number)] = pa.array((old >= 0) & (new >= 0) & _same(values, errors, old, new))
     return pa.RecordBatch.from_pydict(columns)
+
+
+def _same(values: pa.Array, errors: Doubles, old: Integers, new: Integers) -> Flags:
+    """Whether the values of two rows differ by no more than their errors, and their rounding to doubles."""
+    missing, doubles = values.is_null().to_numpy(zero_copy_only=False), values.fill_null(0.0).to_numpy()
+    was, now = doubles[old], doubles[new]
+    with np.errstate(all="ignore"):
+        allowed = errors[old] + errors[new] + ULP * np.maximum(np.abs(was), np.abs(now))
+        near = np.isfinite(allowed) & (np.abs(was - now) <= allowed)
+    alike = (was == now) | (np.isnan(was) & np.isnan(now)) | near
+    return np.asarray((missing[old] == missing[new]) & (missing[old] | alike), np.bool_)
 
 
 def _compared(last: Merge, before: bool = False) -> list[str]:

@@ -49,12 +49,17 @@ AT_ONCE = 2**20
 
 @dataclass(frozen=True, slots=True)
 class SampledTotals:
-    """Totals of a sample: the number of the group of each row, and the sampling rate of each group out of `WHOLE`."""
+    """Totals of a sample: the number of the group of each row, and the sampling rate of each group out of `WHOLE`.
+
+    ``expected`` is the effective number of keys that the sample of a group's instant should have. If the heaviest keys
+    are missing, the sample itself looks as if it had more.
+    """
 
     last: Merge
     emitted: pa.RecordBatch
     group_of_row: Integers
     rates: Integers
+    expected: Integers
 
     @property
     def estimates(self) -> Estimates:
@@ -177,11 +182,10 @@ class ShedGroups:
         assert output.aggregate is not None
         aggregate = self.totals.last.aggregates[output.aggregate]
         counts = self._cells(aggregate, 0)
-        number = effective_number(counts)
+        number = self._number(counts)
         if output.rule == "count":
             seen = self.sample.exact(aggregate.moments[0]).doubles()[self.chosen]
-            enough = ENOUGH_TO_COUNT if estimates.scales else ENOUGH_ROWS
-            return count_bounds(counts, rates, seen, number, estimates.confidence, enough)
+            return count_bounds(counts, rates, seen, number, estimates.confidence, ENOUGH_TO_COUNT)
         found = total_bounds(self._cells(aggregate, 1), rates, number, estimates.confidence, self._enough)
         special = np.any([self.sample.integers[self.chosen, ref.index] > 0 for _, ref in aggregate.specials], axis=0)
         return Bounds(np.where(special, np.nan, found.low), np.where(special, np.nan, found.high))
@@ -189,7 +193,7 @@ class ShedGroups:
     def _ratio_bounds(self, output: EstimatedOutput, rates: Doubles) -> Bounds:
         """The bounds of a number that is computed from several sums, where each of its aggregates has enough units."""
         used = self._aggregates_in(output.expression)
-        number = np.min([effective_number(self._cells(aggregate, 0)) for aggregate in used.values()], axis=0)
+        number = np.min([self._number(self._cells(aggregate, 0)) for aggregate in used.values()], axis=0)
         given, found = np.flatnonzero(number >= self._enough), _no_bounds(len(self.chosen))
         if not len(given):
             return found
@@ -205,6 +209,10 @@ class ShedGroups:
         own = bounds_about(value, cells, rates[given], number[given], confidence, self._enough)
         found.low[given], found.high[given] = own.low, own.high
         return found
+
+    def _number(self, counts: Doubles) -> Doubles:
+        """The effective number of sampled units, by the sample and by all rows."""
+        return np.minimum(effective_number(counts), self.totals.expected[self.chosen])
 
     @property
     def _enough(self) -> float:
@@ -234,8 +242,8 @@ class ShedGroups:
 
 def _left(aggregate: AggregateSpec, left_out: LeftOutSums) -> pa.Array:
     """An aggregate without each cell, in its type."""
-    doubles, missing = finish_rounded(aggregate, left_out)
-    return nearest(np.where(missing, np.nan, doubles), aggregate.type)
+    found = finish_rounded(aggregate, left_out)
+    return nearest(np.where(found.missing, np.nan, found.doubles), aggregate.type)
 
 
 def _evaluated(expression: Expression, columns: Mapping[Key, pa.Array], groups: int, each: int, zone: str) -> Doubles:

@@ -5,7 +5,7 @@ groups. The answer is rounded once, to its type. An exact value that does not fi
 """
 
 import decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -27,30 +27,46 @@ NEAR = 1e-9  # bounds this near to a number of their type, relative to their siz
 _WIDEST = decimal.Context(prec=200, rounding=decimal.ROUND_HALF_UP)
 
 
-def finish(aggregate: AggregateSpec, sums: Sums) -> pa.Array:
-    """The values of an aggregate, in its type. What cannot be estimated is that of the sample."""
+class Rounded(NamedTuple):
+    """The values of a rounded aggregate, where they are NULL, and a bound of the error of each."""
+
+    doubles: Doubles
+    missing: Flags
+    error: Doubles
+
+
+class AggregateValues(NamedTuple):
+    """The values of an aggregate in its type, and a bound of the error of each; None if they are exact."""
+
+    values: pa.Array
+    error: Doubles | None = None
+
+
+def finish(aggregate: AggregateSpec, sums: Sums) -> AggregateValues:
+    """The values of an aggregate. What cannot be estimated is that of the sample."""
     entry = AGGREGATES[aggregate.function]
     if aggregate.extreme is not None:
-        return _extreme(sums.sample.extremes[aggregate.extreme], aggregate.type)
+        return AggregateValues(_extreme(sums.sample.extremes[aggregate.extreme], aggregate.type))
     if not aggregate.is_exact:
-        doubles, missing = finish_rounded(aggregate, sums)
-        return pa.array(doubles, mask=missing)
+        rounded = finish_rounded(aggregate, sums)
+        return AggregateValues(pa.array(rounded.doubles, mask=rounded.missing), rounded.error)
     assert entry.finisher is not None
     own = sums if entry.has_moments_only else sums.sample
-    return _fitting(entry.finisher(*map(own.exact, aggregate.moments)), _few(aggregate, sums.sample), aggregate.type)
+    value = entry.finisher(*map(own.exact, aggregate.moments))
+    return AggregateValues(_fitting(value, _few(aggregate, sums.sample), aggregate.type))
 
 
-def finish_rounded(aggregate: AggregateSpec, sums: Sums) -> tuple[Doubles, Flags]:
-    """The values of an aggregate that is computed from moments, as doubles, and where they are NULL."""
+def finish_rounded(aggregate: AggregateSpec, sums: Sums) -> Rounded:
+    """The values of an aggregate that is computed from moments, as doubles. A value within its error of 0 is 0."""
     entry = AGGREGATES[aggregate.function]
     assert entry.finisher is not None and entry.has_moments_only
     with np.errstate(all="ignore"):
         value = entry.finisher(*(sums.rounded(moment, aggregate.is_exact) for moment in aggregate.moments))
     assert isinstance(value, RoundedNumbers)
     sample = sums.sample
-    doubles, is_special = _with_specials(value.doubles(), aggregate, sample)
+    doubles, is_special = _with_specials(value.settled().doubles(), aggregate, sample)
     few = _few(aggregate, sample)
-    return doubles, few if value.missing is None else few | (value.missing & ~is_special)
+    return Rounded(doubles, few if value.missing is None else few | (value.missing & ~is_special), value.error)
 
 
 def _few(aggregate: AggregateSpec, sample: GroupSums) -> Flags:

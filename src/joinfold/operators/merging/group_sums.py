@@ -5,23 +5,25 @@
     WeightedSums    an estimate that was summed as such: every combination counts for several
     LeftOutSums     the same without one part of the sample; for every part
 
-Exact numbers are put together from their limbs, as int64 where they fit and as Python integers where they do not. All
-other numbers are double-doubles.
+Exact numbers are put together from their limbs, as int64 where they fit and as Python integers where they do not. So is
+a limb whose sum is beyond 64 bits (see `operators.wide_totals`). All other numbers are double-doubles.
 """
 
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from joinfold.errors import EvaluationError
 from joinfold.kernels.grouping import sum_dds, sum_ints
 from joinfold.numbers import ExactNumbers, RoundedNumbers
 from joinfold.numbers import double_double as dd
 from joinfold.operators.values import extreme_of
-from joinfold.physical.column_names import extreme_column, integer_column, real_columns
+from joinfold.operators.wide_totals import WHOLE as WRAPPED
+from joinfold.operators.wide_totals import is_wide, whole_numbers
+from joinfold.physical.column_names import error_column, extreme_column, integer_column, real_columns
 from joinfold.physical.payload import ColumnRef, MomentSum
 from joinfold.physical.shedding import WHOLE
 from joinfold.physical.stage import Totals
@@ -50,12 +52,17 @@ class Sums(Protocol):
 
 @dataclass(slots=True)
 class GroupSums:
-    """The sums over all live combinations of some groups, one row per group."""
+    """The sums over all live combinations of some groups, one row per group.
+
+    ``large`` has the columns of integers that do not all fit int64, as Python integers.
+    """
 
     integers: Integers
     high: Doubles
     low: Doubles
+    error: Doubles
     extremes: list[pa.Array] = field(default_factory=list)
+    large: dict[ColumnRef, NDArray[Any]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, totals: Totals, emitted: pa.RecordBatch, group_of_row: Integers, groups: int) -> "GroupSums":
@@ -73,13 +80,20 @@ class GroupSums:
         cls, totals: Totals, emitted: pa.RecordBatch, group_of_row: Integers, groups: int
     ) -> "GroupSums":
         """The same without extremes."""
-        is_added = bool(np.bincount(group_of_row, minlength=1).max() > 1)
-        integers = [
-            _whole_sums(group_of_row, groups, emitted.column(integer_column(number)).to_numpy(), is_added)
-            for number in range(totals.integers)
-        ]
-        reals = [
-            dd.add(*(sum_dds(group_of_row, groups, emitted.column(name).to_numpy()) for name in real_columns(number)))
+        parts, wide = _Parts(emitted, group_of_row, groups), is_wide(totals, emitted)
+        integers = [parts.integers(number) for number in range(totals.integers)]
+        reals = [parts.reals(number) for number in range(totals.reals)]
+        large: dict[ColumnRef, NDArray[Any]] = {}
+        for number in range(totals.integers):
+            if wide:
+                large[ColumnRef(True, number)] = whole_numbers(integers[number], *parts.reals(totals.reals + number))
+            elif parts.may_wrap(number):
+                large[ColumnRef(True, number)] = whole_numbers(integers[number], *parts.sizes(number))
+        for place, number in enumerate(totals.whole_reals if wide else ()):
+            residues = parts.integers(totals.integers + place)
+            large[ColumnRef(False, number)] = whole_numbers(residues, *reals[number])
+        errors = [
+            np.bincount(group_of_row, emitted.column(error_column(number)).to_numpy(), groups)
             for number in range(totals.reals)
         ]
         nothing = np.zeros((groups, 0))
@@ -87,6 +101,8 @@ class GroupSums:
             np.stack(integers, axis=1),
             np.stack([high for high, _ in reals], axis=1) if reals else nothing,
             np.stack([low for _, low in reals], axis=1) if reals else nothing,
+            np.stack(errors, axis=1) if reals else nothing,
+            large={ref: values for ref, values in large.items() if not ref.is_integer or values.dtype == object},
         )
 
     def __len__(self) -> int:
@@ -99,7 +115,15 @@ class GroupSums:
 
     def every(self, start: int, step: int) -> "GroupSums":
         """The sums of every ``step``-th group, without extremes."""
-        return GroupSums(self.integers[start::step], self.high[start::step], self.low[start::step])
+        return self._rows(slice(start, None, step))
+
+    def take(self, groups: Integers) -> "GroupSums":
+        """The sums of some groups, without extremes."""
+        return self._rows(groups)
+
+    def _rows(self, rows: Integers | slice) -> "GroupSums":
+        large = {ref: values[rows] for ref, values in self.large.items()}
+        return GroupSums(self.integers[rows], self.high[rows], self.low[rows], self.error[rows], large=large)
 
     def exact(self, moment: MomentSum) -> ExactNumbers:
         """The exact sums: int64 if only the lowest limb is used, else Python integers."""
@@ -115,22 +139,28 @@ class GroupSums:
         if not is_exact:
             ((ref, _),) = moment.limbs
             return self._rounded_column(ref)
-        whole = RoundedNumbers(np.zeros(len(self)), np.zeros(len(self)))
+        whole = RoundedNumbers.exactly(np.zeros(len(self)), np.zeros(len(self)))
         for ref, shift in moment.limbs:
-            part = self._rounded_column(ref)
-            whole += RoundedNumbers(np.ldexp(part.high, shift), np.ldexp(part.low, shift))
+            whole += self._rounded_column(ref).scaled(shift)
         return whole / _constant(10**moment.scale, len(self)) if moment.scale else whole
 
     def _exact_column(self, ref: ColumnRef) -> NDArray[Any]:
+        if ref in self.large:
+            return self.large[ref]
         if ref.is_integer:
             return self.integers[:, ref.index]
         pairs = zip(self.high[:, ref.index].tolist(), self.low[:, ref.index].tolist(), strict=True)
         return np.array([int(high) + int(low) for high, low in pairs], object)
 
     def _rounded_column(self, ref: ColumnRef) -> RoundedNumbers:
+        if ref.is_integer and ref in self.large:
+            high = self.large[ref].astype(np.float64)
+            rest = [value - int(near) for value, near in zip(self.large[ref].tolist(), high.tolist(), strict=True)]
+            return RoundedNumbers.exactly(high, np.array(rest, np.float64))
         if ref.is_integer:
             return RoundedNumbers.of_integers(self.integers[:, ref.index])
-        return RoundedNumbers(self.high[:, ref.index].copy(), self.low[:, ref.index].copy())
+        high, low, error = (part[:, ref.index].copy() for part in (self.high, self.low, self.error))
+        return RoundedNumbers(high, low, error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +204,9 @@ class WeightedSums:
     @property
     def sample(self) -> GroupSums:
         """What was counted, and the extremes; real sums are not needed."""
-        integers = self.total.integers // self.weights[:, np.newaxis]
-        return GroupSums(integers, self.total.high, self.total.low, self.total.extremes)
+        total, integers = self.total, self.total.integers // self.weights[:, np.newaxis]
+        large = {ref: values // self.weights for ref, values in total.large.items() if ref.is_integer}
+        return GroupSums(integers, total.high, total.low, total.error, total.extremes, large)
 
     def exact(self, moment: MomentSum) -> ExactNumbers:
         """The exact estimates."""
@@ -214,18 +245,18 @@ class LeftOutSums:
         table = self.cells.integers.reshape(*self._shape, -1)
         left = (table.sum(axis=1, keepdims=True) - table)[:, :-1]
         nothing = np.zeros((len(self), 0))
-        return GroupSums(left.reshape(len(self), -1), nothing, nothing)
+        return GroupSums(left.reshape(len(self), -1), nothing, nothing, nothing)
 
     def take(self, groups: Integers) -> "LeftOutSums":
         """The same for some of the groups."""
         number = self._shape[1]
         rows = (groups[:, np.newaxis] * number + np.arange(number)).ravel()
-        own = GroupSums(self.cells.integers[rows], self.cells.high[rows], self.cells.low[rows])
-        return LeftOutSums(own, self.scale[groups], self.more)
+        return LeftOutSums(self.cells.take(rows), self.scale[groups], self.more)
 
     def table(self, moment: MomentSum, is_exact: bool) -> RoundedNumbers:
         """The moment in each cell, for what it counts."""
-        return self.cells.rounded(moment, is_exact) * RoundedNumbers(self.scale.ravel(), np.zeros(self.scale.size))
+        scale = RoundedNumbers.exactly(self.scale.ravel(), np.zeros(self.scale.size))
+        return self.cells.rounded(moment, is_exact) * scale
 
     def exact(self, moment: MomentSum) -> ExactNumbers:
         """Nothing is computed exactly here."""
@@ -234,32 +265,51 @@ class LeftOutSums:
     def rounded(self, moment: MomentSum, is_exact: bool = False) -> RoundedNumbers:
         """The estimates without each cell."""
         table, (groups, number) = self.table(moment, is_exact), self._shape
-        high, low = table.high.reshape(groups, number), table.low.reshape(groups, number)
-        sampled = RoundedNumbers(np.zeros(groups), np.zeros(groups))
-        for cell in range(number - 1):
-            sampled += RoundedNumbers(high[:, cell], low[:, cell])
-        total, certain = (
-            RoundedNumbers(np.repeat(part.high, number - 1), np.repeat(part.low, number - 1))
-            for part in (sampled, RoundedNumbers(high[:, -1], low[:, -1]))
-        )
-        left = total - RoundedNumbers(high[:, :-1].ravel(), low[:, :-1].ravel())
-        return certain + left * RoundedNumbers(np.full(len(self), self.more), np.zeros(len(self)))
+        cells = [table.rearranged(itemgetter(slice(cell, None, number))) for cell in range(number)]
+        sampled = sum(cells[1:-1], cells[0])
+        total, certain = (own.rearranged(lambda part: np.repeat(part, number - 1)) for own in (sampled, cells[-1]))
+        left = total - table.rearranged(lambda part: part.reshape(groups, number)[:, :-1].ravel())
+        return certain + left * RoundedNumbers.exactly(np.full(len(self), self.more), np.zeros(len(self)))
 
 
 def _constant(value: int, length: int) -> RoundedNumbers:
     high = float(value)
-    return RoundedNumbers(np.full(length, high), np.full(length, float(value - int(high))))
+    return RoundedNumbers.exactly(np.full(length, high), np.full(length, float(value - int(high))))
 
 
 def _is_small(values: Integers) -> bool:
     return not len(values) or max(-int(values.min()), int(values.max())) < _SMALL
 
 
-def _whole_sums(group_of_row: Integers, groups: int, parts: Integers, is_added: bool) -> Integers:
-    """The sums of exact parts. A sum that would wrap around is an error; without ``is_added`` nothing is added up."""
-    if is_added and np.abs(np.bincount(group_of_row, parts, groups)).max() >= 2.0**63:
-        raise EvaluationError(
-            "a group has too many combinations to sum numbers of this size exactly",
-            "use a smaller window, or group by more columns.",
-        )
-    return sum_ints(group_of_row, groups, parts)
+class _Parts:
+    """The rows of totals that make up each group."""
+
+    def __init__(self, emitted: pa.RecordBatch, group_of_row: Integers, groups: int) -> None:
+        self.emitted, self.group_of_row, self.groups = emitted, group_of_row, groups
+        self.is_added = bool(np.bincount(group_of_row, minlength=1).max() > 1)
+
+    def integers(self, number: int) -> Integers:
+        """The sums of an integer product, modulo 2^64."""
+        return sum_ints(self.group_of_row, self.groups, self._column(integer_column(number)))
+
+    def reals(self, number: int) -> dd.DoubleDoubles:
+        """The sums of a real product."""
+        high, low = real_columns(number)
+        return self._sum(self._column(high), self._column(low))
+
+    def may_wrap(self, number: int) -> bool:
+        """Whether a sum of an integer product may have wrapped around, of rows in which none has."""
+        if not self.is_added:
+            return False
+        sizes = np.bincount(self.group_of_row, self._column(integer_column(number)), self.groups)
+        return bool(np.abs(sizes).max() >= WRAPPED / 2)
+
+    def sizes(self, number: int) -> dd.DoubleDoubles:
+        """The sums of an integer product as double-doubles."""
+        return self._sum(*dd.from_int64(self._column(integer_column(number))))
+
+    def _sum(self, high: Doubles, low: Doubles) -> dd.DoubleDoubles:
+        return dd.add(*(sum_dds(self.group_of_row, self.groups, part) for part in (high, low)))
+
+    def _column(self, name: str) -> NDArray[Any]:
+        return self.emitted.column(name).to_numpy()  # type: ignore[no-any-return]

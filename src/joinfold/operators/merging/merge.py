@@ -1,6 +1,7 @@
 """MERGE: adds up the parts of a group that come from several buckets, and finishes aggregates from totals.
 
-It has no state: at an instant every bucket emits all its groups, so the parts of one micro-batch are enough.
+It has no state: at an instant every bucket emits all its groups, so the parts that all buckets emit for the same
+instants are enough. The answers of a micro-batch come in pieces, one after another.
 """
 
 from collections.abc import Sequence
@@ -18,16 +19,18 @@ from joinfold.operators.merging.estimating import SampledTotals, bounds_and_kept
 from joinfold.operators.merging.finish import finish
 from joinfold.operators.merging.group_sums import GroupSums, Sums
 from joinfold.operators.values import identity_codes
+from joinfold.operators.wide_totals import alike
 from joinfold.physical.column_names import (
     INSTANT,
     aggregate_column,
+    error_column,
     group_column,
 )
 from joinfold.physical.stage import Concatenate, LastStage, Merge
 
 
 def finished(last: LastStage, parts: Sequence[Emitted], zone: str = "UTC") -> pa.RecordBatch | None:
-    """The answers of a micro-batch, from what all buckets have emitted; None where there are none.
+    """The answers of a piece, from what all buckets have emitted; None where there are none.
 
     Bounds of estimates may read a TIMESTAMP in the zone.
     """
@@ -49,7 +52,7 @@ def finished(last: LastStage, parts: Sequence[Emitted], zone: str = "UTC") -> pa
 
 def merge(last: Merge, parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """One row per instant and group: instant, group columns, aggregates."""
-    emitted = together(parts)
+    emitted = together(alike(last.totals, parts))
     group_of_row, first_row = _groups(last, emitted)
     sums = GroupSums.of(last.totals, emitted, group_of_row, len(first_row))
     columns = {INSTANT: emitted.column(INSTANT).take(pa.array(first_row))}
@@ -61,16 +64,16 @@ def estimate(last: Merge, parts: Sequence[pa.RecordBatch], facts: Emitted, zone:
 
     Without GROUP BY there is an answer at every instant, even if nothing of it is in the sample.
     """
-    assert facts.rates is not None
-    emitted = together(parts)
+    assert facts.samples is not None
+    emitted = together(alike(last.totals, parts))
     group_of_row, first_row = _groups(last, emitted)
     instants = emitted.column(INSTANT).to_numpy()[first_row]
     if not last.groups:
         wanted = [*([] if facts.before is None else [facts.before]), *facts.numbers]
         instants = np.append(instants, np.setdiff1d(np.array(wanted, np.int64), instants))
-    known = np.array(sorted(facts.rates.items()), np.int64).reshape(-1, 2)
-    rates = known[np.searchsorted(known[:, 0], instants), 1]
-    totals = SampledTotals(last, emitted, group_of_row, rates)
+    known = np.array([[at, *own] for at, own in sorted(facts.samples.items())], np.int64).reshape(-1, 3)
+    _, rates, expected = known[np.searchsorted(known[:, 0], instants)].T
+    totals = SampledTotals(last, emitted, group_of_row, rates, expected)
     sums = totals.sums()
     columns = {INSTANT: pa.array(instants)} | _aggregates(last, emitted, first_row, sums)
     return pa.RecordBatch.from_pydict(columns | bounds_and_kept(totals, sums, columns, zone))
@@ -84,11 +87,15 @@ def _groups(last: Merge, emitted: pa.RecordBatch) -> tuple[Integers, Integers]:
 
 
 def _aggregates(last: Merge, emitted: pa.RecordBatch, first_row: Integers, sums: Sums) -> dict[str, pa.Array]:
-    """The group columns and the aggregates."""
+    """The group columns and the aggregates; for CHANGES also the errors of those that are rounded."""
     first = pa.array(first_row)
     columns = {group_column(number): emitted.column(name).take(first) for number, name in enumerate(last.groups)}
-    aggregates = {aggregate_column(number): finish(own, sums) for number, own in enumerate(last.aggregates)}
-    return columns | aggregates
+    for number, own in enumerate(last.aggregates):
+        found = finish(own, sums)
+        columns[aggregate_column(number)] = found.values
+        if last.changes and found.error is not None:
+            columns[error_column(number)] = pa.array(found.error)
+    return columns
 
 
 def _replace_instant(

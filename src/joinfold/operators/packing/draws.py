@@ -15,7 +15,7 @@ from joinfold.operators.entries import Integers
 from joinfold.operators.values import stable_hash
 from joinfold.physical.column_names import COUNT, DRAW
 from joinfold.physical.shedding import DRAWS, MOST_ROWS_FOR_ONE, REPLICATES, KeySampling, Shedding
-from joinfold.shedding.heavy_keys import REMEMBERED, SMALLEST
+from joinfold.shedding.heavy_keys import MULTIPLIER, REMEMBERED, SMALLEST
 
 SALT = 0x5EED
 
@@ -50,10 +50,7 @@ def seed_of(shedding: Shedding, stream: int) -> int:
 
 
 def weigh_keys(entries: pa.RecordBatch) -> tuple[list[Any], list[int]]:
-    """The heaviest keys of a batch, with the draw, the rows and the entries of each, and the smallest draws.
-
-    Keys of average weight are left out: they are not heavy, and there are many of them.
-    """
+    """The heaviest keys of a batch, with the draw, the rows and the entries of each, and the smallest draws."""
     if not entries.num_rows:
         return [], []
     drawn = entries.column(DRAW).to_numpy()
@@ -61,7 +58,12 @@ def weigh_keys(entries: pa.RecordBatch) -> tuple[list[Any], list[int]]:
     rows = sum_ints(key_of_entry, len(first), entries.column(COUNT).to_numpy())
     own = np.bincount(key_of_entry, minlength=len(first))
     keys = drawn[first]
-    heavy = np.flatnonzero(rows * len(first) > rows.sum())
-    heavy = heavy[np.lexsort((keys[heavy], -rows[heavy]))][:REMEMBERED]
-    smallest = np.sort(keys if len(keys) <= SMALLEST else np.partition(keys, SMALLEST)[:SMALLEST])
-    return np.stack([keys[heavy], rows[heavy], own[heavy]], axis=1).tolist(), smallest.tolist()
+    tie_breaks = keys.view(np.uint64) * np.uint64(MULTIPLIER)  # as `heavy_keys.tie_break`
+    heavy = np.lexsort((tie_breaks, -rows))[:REMEMBERED]
+    return np.stack([keys[heavy], rows[heavy], own[heavy]], axis=1).tolist(), smallest_draws(keys)
+
+
+def smallest_draws(keys: Integers) -> list[int]:
+    """The smallest of different draws. They tell how many there are."""
+    found: list[int] = np.sort(keys if len(keys) <= SMALLEST else np.partition(keys, SMALLEST)[:SMALLEST]).tolist()
+    return found

@@ -19,7 +19,7 @@ import pyarrow as pa
 from joinfold.operators.codec import encode
 from joinfold.operators.emitted import Emitted
 from joinfold.operators.entries import Integers
-from joinfold.operators.packing.draws import row_draws, seed_of, weigh_keys, with_draws
+from joinfold.operators.packing.draws import draws, row_draws, seed_of, smallest_draws, weigh_keys, with_draws
 from joinfold.operators.packing.header import NOTHING_KEYLESS, Header, Load
 from joinfold.operators.packing.rows import TimedRows, distinct_values, timed_rows
 from joinfold.operators.packing.rows_to_entries import aggregate
@@ -77,12 +77,12 @@ def pack(
 ) -> Iterator[Addressed]:
     """The blobs of a batch of a stream's rows, which is batch ``number`` of its task; ``by_row`` keeps rows single.
 
-    ``clock_us`` is the time of the micro-batch, for budgets in wall-clock time.
+    ``clock_us`` is the time of the micro-batch, for budgets in wall-clock time and for idle streams.
     """
     reading, spec = pipeline.stage_of(stream), pipeline.input_of(stream)
     stage, rows = pipeline.stages[reading], timed_rows(pipeline.timing, spec, batch)
     if isinstance(stage, FoldAtArrivals):
-        yield from _arrivals(stage, reading, spec, stream, shuffle_keys, rows, number)
+        yield from _arrivals(pipeline, stage, spec, stream, shuffle_keys, rows, number, clock_us)
         return
     entries, header = pack_rows(pipeline, stage, spec, stream, rows, by_row, number, clock_us)
     facts = header.facts()
@@ -95,7 +95,8 @@ def pack(
                 (reading, *blob) for blob in _by_bucket(stage, ordinal, shuffle_keys, entries, facts_of_entries)
             )
             continue
-        numbering = stream % len(shuffle_keys) if isinstance(reader, NumberRows) and stream in reader.streams else None
+        is_numbered = isinstance(reader, NumberRows) and stream in reader.streams
+        numbering = numbering_bucket(stream, len(shuffle_keys)) if is_numbered else None
         for bucket, shuffle_key in enumerate(shuffle_keys):
             if bucket == numbering:  # one bucket numbers all rows of a stream
                 order = pa.RecordBatch.from_pydict(_order_columns(spec, rows))
@@ -124,11 +125,7 @@ def pack_rows(
     everything = bool(chosen.all())
     batch = rows.batch if everything else rows.batch.filter(pa.array(chosen))
     cells = rows.cells if everything else rows.cells[chosen]
-    identity = spec.identity
-    if isinstance(shedding, RowSampling) and spec.drawn_by:
-        drawn = row_draws([batch.column(name) for name in spec.drawn_by], seed_of(shedding, stream))
-        batch, identity = batch.append_column(DRAW, pa.array(drawn)), spec.stored_identity
-    entries = aggregate(spec, identity, batch, cells, single=by_row or is_counted or is_keyed)
+    entries = _entries(shedding, spec, stream, batch, cells, single=by_row or is_counted or is_keyed)
     sampled = entries
     if is_keyed:
         counts = rows.chosen[chosen].astype(np.int64)
@@ -137,8 +134,6 @@ def pack_rows(
         entries = entries.append_column(ROW, pa.array(_row_names(rows)[chosen]))
     for name in spec.order if is_counted or is_keyed else ():
         entries = entries.append_column(name, batch.column(name))
-    if spec.drawn_by and isinstance(shedding, KeySampling | PairRationing):
-        entries = with_draws(entries, spec.drawn_by, seed_of(shedding, stream))
     header = Header(
         rows.rows,
         rows.largest_us,
@@ -146,17 +141,37 @@ def pack_rows(
         keyless_cells,
         keyless_counts,
         rows.timeless,
+        rows.ahead,
+        rows.first_ahead_us,
         rows.matches is None,
         sample_statistics(spec, number, rows.rows, rows.ts, sampled),
-        None if shedding is None else load_of(shedding, spec, clock_us, entries),
+        None if shedding is None else load_of(shedding, stage, spec, clock_us, entries),
+        clock_us if timing.reads_clock else None,
     )
     return entries, header
 
 
-def load_of(shedding: Shedding, spec: InputSpec, clock_us: int | None, entries: pa.RecordBatch) -> Load:
-    """What SHED has to know of a batch."""
+def _entries(
+    shedding: Shedding | None, spec: InputSpec, stream: int, batch: pa.RecordBatch, cells: Integers, single: bool
+) -> pa.RecordBatch:
+    """The entries of rows, with draws if SHED samples or rations them."""
+    if shedding is None or not spec.drawn_by:
+        return aggregate(spec, spec.identity, batch, cells, single)
+    if isinstance(shedding, RowSampling):
+        drawn = row_draws([batch.column(name) for name in spec.drawn_by], seed_of(shedding, stream))
+        return aggregate(spec, spec.stored_identity, batch.append_column(DRAW, pa.array(drawn)), cells, single)
+    return with_draws(aggregate(spec, spec.identity, batch, cells, single), spec.drawn_by, seed_of(shedding, stream))
+
+
+def load_of(
+    shedding: Shedding, stage: StatefulStage, spec: InputSpec, clock_us: int | None, entries: pa.RecordBatch
+) -> Load:
+    """What SHED has to know of a batch. A plain join has to know how many partitions there are, and no keys."""
     cells = entries.column(CELL).to_numpy()
     heavy, smallest = weigh_keys(entries) if isinstance(shedding, KeySampling) and spec.drawn_by else ([], [])
+    if isinstance(shedding, PairRationing) and isinstance(stage, LastRowsPerKey):
+        drawn = draws([entries.column(name) for name in stage.by], shedding.seed)
+        smallest = smallest_draws(np.unique(drawn))
     return Load(
         rows=int(entries.column(COUNT).to_numpy().sum()),
         entries=entries.num_rows,
@@ -179,13 +194,20 @@ def pass_on(
         yield from ((reader, shuffle_key, blob) for reader in readers for shuffle_key in shuffle_keys)
     if emitted.rows is None:
         return
-    reader = pipeline.reader_of(number)
-    stage = pipeline.stages[reader]
-    ordinal, spec = next(found for found in enumerate(inputs_of(stage)) if found[1].source == ViewOf(number))
-    keyed = isinstance(pipeline.stages[number], LastRowsPerKey)
-    rows = _with_keys(spec, emitted.rows if keyed else view_rows(spec, bucket, emitted.rows))
-    blobs = _by_bucket(stage, ordinal, shuffle_keys, rows, edge_facts(ViewRows(number)))
+    reader, ordinal, rows = view_entries(pipeline, number, bucket, emitted.rows)
+    blobs = _by_bucket(pipeline.stages[reader], ordinal, shuffle_keys, rows, edge_facts(ViewRows(number)))
     yield from ((reader, shuffle_key, blob) for shuffle_key, blob in blobs)
+
+
+def view_entries(
+    pipeline: Pipeline, number: int, bucket: int, emitted: pa.RecordBatch
+) -> tuple[int, int, pa.RecordBatch]:
+    """What a bucket of stage ``number`` has emitted, as a view: its reader, the ordinal there, the entries."""
+    reader = pipeline.reader_of(number)
+    inputs = inputs_of(pipeline.stages[reader])
+    ordinal, spec = next(found for found in enumerate(inputs) if found[1].source == ViewOf(number))
+    keyed = isinstance(pipeline.stages[number], LastRowsPerKey)
+    return reader, ordinal, _with_keys(spec, emitted if keyed else view_rows(spec, bucket, emitted))
 
 
 def view_rows(spec: InputSpec, bucket: int, totals: pa.RecordBatch) -> pa.RecordBatch:
@@ -209,6 +231,21 @@ def bucket_of(stage: StatefulStage, ordinal: int, entries: pa.RecordBatch, bucke
     return (hashed % np.uint64(buckets)).astype(np.int64)
 
 
+def entries_by_bucket(
+    stage: StatefulStage, ordinal: int, entries: pa.RecordBatch, buckets: int
+) -> list[pa.RecordBatch]:
+    """The entries of each bucket. All buckets get those of a replicated input."""
+    if is_replicated(stage, ordinal):
+        return [entries] * buckets
+    bucket = bucket_of(stage, ordinal, entries, buckets)
+    return [entries.take(pa.array(np.flatnonzero(bucket == number))) for number in range(buckets)]
+
+
+def numbering_bucket(stream: int, buckets: int) -> int:
+    """The bucket of `NumberRows` that numbers the rows of a stream."""
+    return stream % buckets
+
+
 def _bucket_columns(stage: StatefulStage, ordinal: int) -> tuple[str, ...]:
     if isinstance(stage, LastRowsPerKey):
         return stage.by
@@ -230,25 +267,27 @@ def _by_bucket(
         blobs = [encode(entries, facts_of_blob) for facts_of_blob in (facts, others)[: len(shuffle_keys)]]
         yield from ((shuffle_key, blobs[min(number, 1)]) for number, shuffle_key in enumerate(shuffle_keys))
         return
-    bucket = bucket_of(stage, ordinal, entries, len(shuffle_keys))
-    for number, shuffle_key in enumerate(shuffle_keys):
-        yield shuffle_key, encode(entries.take(pa.array(np.flatnonzero(bucket == number))), others if number else facts)
+    parts = entries_by_bucket(stage, ordinal, entries, len(shuffle_keys))
+    for number, (shuffle_key, part) in enumerate(zip(shuffle_keys, parts, strict=True)):
+        yield shuffle_key, encode(part, others if number else facts)
 
 
 def _arrivals(
+    pipeline: Pipeline,
     stage: FoldAtArrivals,
-    stage_number: int,
     spec: InputSpec,
     stream: int,
     shuffle_keys: ShuffleKeys,
     rows: TimedRows,
     number: int,
+    clock_us: int | None,
 ) -> Iterator[Addressed]:
     """For every bucket its own rows as entries, and the arrivals of all rows."""
     chosen, first = np.flatnonzero(rows.chosen), rows.is_first
     token = int.from_bytes(os.urandom(7), "little")
     batch = rows.batch.take(pa.array(chosen))
-    entries = aggregate(spec, spec.identity, batch, rows.cells[chosen], single=True)
+    shedding, timing = pipeline.shedding, pipeline.timing
+    entries = _entries(shedding, spec, stream, batch, rows.cells[chosen], single=True)
     sample = sample_statistics(spec, number, rows.rows, rows.ts, entries)
     entries = entries.append_column(BATCH, pa.array(np.full(len(chosen), token)))
     entries = entries.append_column(ROW, pa.array((np.cumsum(first) - 1)[chosen]))
@@ -259,12 +298,26 @@ def _arrivals(
         KEEP: pa.array(rows.kept[first]),
     }
     nothing = np.empty(0, np.int64)
-    header = Header(rows.rows, rows.largest_us, nothing, nothing, nothing, rows.timeless, False, sample)
+    header = Header(
+        rows.rows,
+        rows.largest_us,
+        nothing,
+        nothing,
+        nothing,
+        rows.timeless,
+        rows.ahead,
+        rows.first_ahead_us,
+        counts_entries=False,
+        sample=sample,
+        load=None if shedding is None else load_of(shedding, stage, spec, clock_us, entries),
+        clock_us=clock_us if timing.reads_clock else None,
+    )
     arrivals = encode(pa.RecordBatch.from_pydict(columns), edge_facts(ArrivalsFrom(stream)) | header.facts())
     ordinal, facts = stage.body.inputs.index(spec), edge_facts(EntriesFrom(stream))
+    number_of_stage = pipeline.stages.index(stage)
     for shuffle_key, blob in _by_bucket(stage, ordinal, shuffle_keys, entries, facts):
-        yield stage_number, shuffle_key, blob
-        yield stage_number, shuffle_key, arrivals
+        yield number_of_stage, shuffle_key, blob
+        yield number_of_stage, shuffle_key, arrivals
 
 
 def _order_columns(spec: InputSpec, rows: TimedRows) -> dict[str, pa.Array]:

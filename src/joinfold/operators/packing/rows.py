@@ -1,5 +1,7 @@
 """The rows of a batch that have a time, with their cells, and what each row counts for.
 
+Rows that lie ahead of their micro-batch, as the frame has marked them, are taken out like those without a time.
+
 Where a stream is joined with relations, a frame has one row for each match. FIRST marks one frame row for each row of
 the stream; MATCHES is false where a row of the stream has no match. Only matches make entries. Then entries do not tell
 how many rows the stream had, so the header counts them:
@@ -15,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from joinfold.errors import EvaluationError
 from joinfold.operators.calendars.calendar import NEVER
 from joinfold.operators.calendars.open_calendars import calendar_of
 from joinfold.operators.calendars.position import StreamPosition
@@ -24,6 +27,7 @@ from joinfold.physical.column_names import FIRST, KEEP, MATCHES, TIME
 from joinfold.physical.payload import InputSpec
 from joinfold.physical.source import StreamRows
 from joinfold.physical.timing import Timing
+from joinfold.timetext import LARGEST_US
 
 
 @dataclass(slots=True)
@@ -32,7 +36,9 @@ class TimedRows:
 
     ``rows`` counts the rows of the stream, also those without a time. ``kept``: the row passes the filters.
     ``accepted``: some window may hold it. ``keyed``: no key is NULL. ``timeless`` counts the rows of the stream that
-    pass the filters and have no time. ``first`` and ``matches`` are None where they would be true for all rows.
+    pass the filters and have no time, ``ahead`` those that pass the filters and lie ahead of the micro-batch;
+    ``first_ahead_us`` is the smallest time of rows that lie ahead, also of those that a filter removes. ``first`` and
+    ``matches`` are None where they would be true for all rows.
     """
 
     rows: int
@@ -43,6 +49,8 @@ class TimedRows:
     accepted: Flags
     keyed: Flags
     timeless: int
+    ahead: int = 0
+    first_ahead_us: int | None = None
     first: Flags | None = None
     matches: Flags | None = None
 
@@ -81,10 +89,16 @@ def timed_rows(timing: Timing, spec: InputSpec, batch: pa.RecordBatch) -> TimedR
         for name in (FIRST, KEEP)
     )
     rows = int(np.count_nonzero(counted))
-    timeless = 0
+    timeless, ahead, first_ahead_us = 0, 0, None
     if timed is not None:
         timeless = int(np.count_nonzero(kept & counted & ~timed))
-        batch, ts, kept = batch.filter(pa.array(timed)), ts[timed], kept[timed]
+        batch, ts, kept, counted = batch.filter(pa.array(timed)), ts[timed], kept[timed], counted[timed]
+    if timing.has_ahead[stream] and len(ts) and ts.max() > LARGEST_US:
+        usable = ts <= LARGEST_US
+        ahead, first_ahead_us = int(np.count_nonzero(kept & counted & ~usable)), int(ts[~usable].min()) - LARGEST_US
+        batch, ts, kept = batch.filter(pa.array(usable)), ts[usable], kept[usable]
+    if len(ts):
+        _check_range(spec, int(ts.min()), int(ts.max()))
     keyed = np.ones(len(ts), np.bool_)
     for name in spec.keys:
         valid = present(batch.column(name))
@@ -95,7 +109,19 @@ def timed_rows(timing: Timing, spec: InputSpec, batch: pa.RecordBatch) -> TimedR
         unheld = distinct[calendar.first_instant(distinct) == NEVER]
         accepted = accepted & ~np.isin(cells, unheld) if len(unheld) else accepted
     first, matches = (flags_of(batch.column(name)) if name in batch.schema.names else None for name in (FIRST, MATCHES))
-    return TimedRows(rows, batch, ts, cells, kept, accepted, keyed, timeless, first, matches)
+    return TimedRows(
+        rows, batch, ts, cells, kept, accepted, keyed, timeless, ahead, first_ahead_us, first=first, matches=matches
+    )
+
+
+def _check_range(spec: InputSpec, smallest_us: int, largest_us: int) -> None:
+    """Raises an error if an event time is so large that sums with durations would not fit int64."""
+    if smallest_us < -LARGEST_US or largest_us > LARGEST_US:
+        outside = smallest_us if smallest_us < -LARGEST_US else largest_us
+        raise EvaluationError(
+            f"the event time {outside} of '{spec.name}' is outside the range from {-LARGEST_US} to {LARGEST_US}",
+            "subtract a constant from its time column, or count in a larger unit.",
+        )
 
 
 def distinct_values(values: Integers) -> Integers:

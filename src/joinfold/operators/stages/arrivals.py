@@ -12,21 +12,25 @@ Entries are single rows here, identified by their batch and their number in it. 
 relations has an entry for each of them, in one bucket or in several.
 
 Since every bucket sees all arrivals, each can count rows: a row leaves ``[ROWS n]`` with the n-th arrival after it.
+
+SHED holds fewer entries, but all arrivals: these tell the instants. The cell of a row is its time. An answer uses the
+sample that all times of its windows have in common.
 """
 
+from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from joinfold.operators.batches import cells_of
-from joinfold.operators.calendars.calendar import END
+from joinfold.operators.calendars.calendar import BEGINNING, END
 from joinfold.operators.calendars.position import Position
 from joinfold.operators.codec import decode
 from joinfold.operators.emitted import NOTHING_EMITTED, Emitted
-from joinfold.operators.entries import Entries, joined
+from joinfold.operators.entries import Entries, Flags, Integers, joined
 from joinfold.operators.labels import GapUsedUp
 from joinfold.operators.ordering import in_order
 from joinfold.operators.packing.header import Header
@@ -35,9 +39,11 @@ from joinfold.operators.stages.live_bucket import LiveBucket
 from joinfold.physical.choice import FoldChoice
 from joinfold.physical.column_names import BATCH, CELL, KEEP, ROW
 from joinfold.physical.edge import ArrivalsFrom, EntriesFrom, edge_of
+from joinfold.physical.shedding import Shedding
 from joinfold.physical.stage import FoldAtArrivals
 from joinfold.physical.stored import ArrivalsOf, EntriesOf, Stored
 from joinfold.physical.timing import Timing
+from joinfold.shedding.rates import EVERYTHING
 from joinfold.window import Continuous, Rows
 
 Arrival = tuple[int, int, int, int]  # time, stream, batch, row
@@ -52,8 +58,15 @@ class ArrivalFold(LiveBucket):
     counts rows.
     """
 
-    def __init__(self, stage: FoldAtArrivals, timing: Timing, number: int, choice: FoldChoice) -> None:
-        super().__init__(stage, timing, number, choice)
+    def __init__(
+        self,
+        stage: FoldAtArrivals,
+        timing: Timing,
+        number: int,
+        choice: FoldChoice,
+        shedding: Shedding | None = None,
+    ) -> None:
+        super().__init__(stage, timing, number, choice, shedding)
         self.changes = stage.changes
         self.waiting: list[list[pa.RecordBatch]] = [[] for _ in timing.windows]
         self.rows: dict[RowName, tuple[int, Entries]] = {}
@@ -70,7 +83,10 @@ class ArrivalFold(LiveBucket):
         return 0
 
     def absorb(self, blobs: Iterable[bytes]) -> Accepted:
-        """Takes a micro-batch: the bucket's own rows, and the arrivals of all rows. Returns what is not late."""
+        """Takes a micro-batch: the bucket's own rows, and the arrivals of all rows.
+
+        Returns what is not late; SHED may hold fewer of the bucket's own rows.
+        """
         watermark, accepted, headers = self.watermark, Accepted(), []
         self.rows_read = [0] * self.timing.streams
         for batch, facts in [decode(blob) for blob in blobs]:
@@ -90,7 +106,9 @@ class ArrivalFold(LiveBucket):
                 name = self.timing.names[stream]
                 kind = ArrivalsOf if isinstance(edge, ArrivalsFrom) else EntriesOf
                 accepted.append((kind(name), batch if in_time.all() else batch.filter(pa.array(in_time))))
+        needed = self._first_times(self.position.applied)
         self.take_headers(headers)
+        accepted = self.shed(accepted, headers, needed)
         for stored, batch in accepted:
             self.add(stored, batch)
         return accepted
@@ -103,12 +121,15 @@ class ArrivalFold(LiveBucket):
             case EntriesOf(input=name):
                 ordinal = self.ordinal_of(name)
                 entries = self.read(ordinal, batch)
-                self.live.windows.expect(ordinal, entries)
+                self.expect(ordinal, entries)
                 entries_of: dict[RowName, list[int]] = {}
                 for at, row in enumerate(_names(batch)):
                     entries_of.setdefault(row, []).append(at)
                 for row, indices in entries_of.items():
-                    self.rows[row] = (ordinal, entries.take(np.array(indices)))
+                    own = entries.take(np.array(indices))
+                    if row in self.rows:  # its other matches are in another chunk
+                        own = joined([self.rows[row][1], own])
+                    self.rows[row] = (ordinal, own)
             case _:
                 raise AssertionError(f"a fold at arrivals stores no {stored}")
 
@@ -121,8 +142,7 @@ class ArrivalFold(LiveBucket):
             self.rows |= {name: (ordinal, row) for name, row in zip(names, waiting, strict=True)}
             rows = self.live.vocabulary.adopt(old.vocabulary, ordinal, [row for _, row in self.inside[ordinal]])
             self.inside[ordinal] = deque(zip((mark for mark, _ in self.inside[ordinal]), rows, strict=True))
-            if waiting or rows:
-                self.live.windows.expect(ordinal, joined([*waiting, *rows]))
+        self.expect_all()
         self._let_all_in()
         self.live.remember_given()
 
@@ -143,6 +163,9 @@ class ArrivalFold(LiveBucket):
             assert applied is not None
             if not self._is_gone(ordinal, mark, applied):
                 self.inside[ordinal].append((mark, row))
+        self.sample = EVERYTHING if self.sampler is None else self.sampler.used
+        if not self.sample.is_whole:  # until now, entries were expected under other groups
+            self.expect_all()
         self._let_all_in()
 
     def _numbers_before(self, answered: int | None) -> dict[RowName, int]:
@@ -158,36 +181,87 @@ class ArrivalFold(LiveBucket):
                 numbers |= {name: number for number, name in enumerate(_names(stored), first)}
         return numbers
 
-    def answer(self, to_the_end: bool = False) -> Emitted:
+    def answer(self, to_the_end: bool = False) -> Iterator[Emitted]:
         """Goes through all rows that are final, and emits the groups at each."""
-        position = self.position
         until = END if to_the_end else self.watermark
         if until is None:
-            return NOTHING_EMITTED
-        arrivals = self._due(until)
-        before = -1 if self.changes and arrivals and position.applied is not None else None
+            yield NOTHING_EMITTED
+            return
+        arrivals, most = self._due(until), self.timing.instants_per_piece
+        times = [arrival[0] for arrival in arrivals]
+        nths = [number - bisect_left(times, ts) + 1 for number, ts in enumerate(times)]
+        for start in range(0, max(len(arrivals), 1), most):
+            piece = slice(start, start + most)
+            yield self._piece(arrivals[piece], start, [times[piece], nths[piece]])
+        self.position.answered = until
+        self.thin(bool(arrivals), self._first_times(self.position.applied))
+        if self.live.is_outgrown(len(self.rows) + sum(map(len, self.inside))):
+            self.rebuild()
+
+    def _piece(self, arrivals: list[Arrival], start: int, placed: list[list[int]]) -> Emitted:
+        """Goes through some rows; the first has the number ``start``."""
+        position = self.position
+        before = start - 1 if self.changes and arrivals and position.applied is not None else None
+        self.samples = {} if before is None else {before: self.sample}
         if before is not None:
             assert position.applied is not None
             self.emit(before, position.applied)
-        when: list[tuple[int, int]] = []
-        for number, (ts, ordinal, batch, row) in enumerate(arrivals):
-            position.applied = ts
+        for number, (ts, ordinal, batch, row) in enumerate(arrivals, start):
             if ordinal in self.last:
                 position.streams[ordinal].numbered += 1
                 self.last[ordinal].append(ts)
+            self.use_sample(self._first_times(ts))
+            self.samples[number] = self.sample
+            position.applied = ts
             self._let_out(ts)
             if (batch, row) in self.rows:
                 mark = position.streams[ordinal].numbered if ordinal in self.last else ts
                 self._let_in(ordinal, mark, self.rows.pop((batch, row))[1], ts)
-            nth = when[-1][1] + 1 if when and when[-1][0] == ts else 1
-            when.append((ts, nth))
             self.emit(number, ts)
-        position.answered = until
-        emitted = self.live.emitted()
-        if self.live.is_outgrown(len(self.rows) + sum(map(len, self.inside))):
-            self.rebuild()
-        placed = [list(column) for column in zip(*when, strict=True)] or [[], []]
-        return Emitted(emitted, list(range(len(when))), before, placed)
+        numbers = list(range(start, start + len(arrivals)))
+        return Emitted(self.live.emitted(), numbers, before, placed, samples=self.rates_of_samples())
+
+    # --- sampling ---------------------------------------------------------------------------------------------------
+
+    leaves_by_time = True
+
+    def _first_times(self, applied: int | None) -> dict[int, int]:
+        """The first time that each window holds at an arrival of this time, and so do all later ones."""
+        found = dict.fromkeys(range(self.timing.streams), BEGINNING)
+        for stream, window in enumerate(self.timing.windows):
+            if isinstance(window, Continuous) and applied is not None:
+                found[stream] = applied - window.size_us
+        return found | {stream: times[0] for stream, times in self.last.items() if times}
+
+    def expect_all(self) -> None:
+        """Prepares the windows for the rows that wait and those that are inside."""
+        for ordinal, inside in enumerate(self.inside):
+            waiting = [row for input_of_row, row in self.rows.values() if input_of_row == ordinal]
+            if waiting or inside:
+                self.expect(ordinal, joined([*waiting, *(row for _, row in inside)]))
+
+    def inside_of(self, ordinal: int) -> Entries | None:
+        """The rows of a stream's window."""
+        inside = self.inside[ordinal]
+        return joined([row for _, row in inside]) if inside else None
+
+    def leaves_of(self, ordinal: int, entries: Entries, now: int) -> Integers:
+        """When rows leave a window in time; of other windows, later rows decide it, or they never do."""
+        window = self.timing.windows[ordinal]
+        return entries.cells + (window.size_us + 1) if isinstance(window, Continuous) else np.full(len(entries), END)
+
+    def drop_unheld(self, holds: Callable[[Integers], Flags]) -> None:
+        """Drops rows that wait, and rows that are inside."""
+        for ordinal in self.drawn:
+            names = [name for name, (input_of_row, _) in self.rows.items() if input_of_row == ordinal]
+            waiting = _thinned([self.rows.pop(name)[1] for name in names], holds)
+            self.rows |= {name: (ordinal, row) for name, row in zip(names, waiting, strict=True) if len(row)}
+            inside = self.inside[ordinal]
+            rows = _thinned([row for _, row in inside], holds)
+            marks = (mark for mark, _ in inside)
+            self.inside[ordinal] = deque((mark, row) for mark, row in zip(marks, rows, strict=True) if len(row))
+
+    # --- state ------------------------------------------------------------------------------------------------------
 
     def is_done(self, stored: Stored, last_cell: int) -> bool:
         """Whether stored rows up to this time are no longer needed."""
@@ -240,11 +314,7 @@ class ArrivalFold(LiveBucket):
             self.rebuild(keep_labels=True)
 
     def _enter(self, ordinal: int, rows: Entries, ts: int) -> None:
-        window = self.timing.windows[ordinal]
-        leaves = np.full(len(rows), END)
-        if isinstance(window, Continuous):
-            leaves = rows.cells + (window.size_us + 1)
-        self.live.windows.enter(ordinal, rows, leaves, ts)
+        self.enter(ordinal, rows, self.leaves_of(ordinal, rows, ts), ts)
 
     def _let_out(self, ts: int) -> None:
         for ordinal, inside in enumerate(self.inside):
@@ -252,7 +322,7 @@ class ArrivalFold(LiveBucket):
             while inside and self._is_gone(ordinal, inside[0][0], ts):
                 gone.append(inside.popleft()[1])
             if gone:
-                self.live.windows.leave(ordinal, gone[0] if len(gone) == 1 else joined(gone), ts)
+                self.leave(ordinal, gone[0] if len(gone) == 1 else joined(gone), ts)
 
     def _leave(self, ordinal: int, ts: int) -> int:
         """The time of the first arrival that does not see a row of time ``ts``."""
@@ -268,3 +338,13 @@ class ArrivalFold(LiveBucket):
 
 def _names(rows: pa.RecordBatch | pa.Table) -> list[RowName]:
     return list(zip(rows.column(BATCH).to_pylist(), rows.column(ROW).to_pylist(), strict=True))
+
+
+def _thinned(rows: Sequence[Entries], holds: Callable[[Integers], Flags]) -> list[Entries]:
+    """The entries of each row that are still held."""
+    if not rows:
+        return []
+    drawn = joined(rows).draws
+    assert drawn is not None
+    parts = np.split(holds(drawn), np.cumsum([len(row) for row in rows])[:-1])
+    return [row if held.all() else row.take(held) for row, held in zip(rows, parts, strict=True)]

@@ -5,12 +5,13 @@ no bucket: the empty group of a query without groups, and late rows without a ke
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from joinfold.errors import EvaluationError
 from joinfold.operators.batches import by_cell, cells_of, draws_of
 from joinfold.operators.calendars.calendar import BEGINNING
 from joinfold.operators.calendars.open_calendars import calendars_of
@@ -41,6 +42,7 @@ from joinfold.physical.source import StreamRows, ViewOf
 from joinfold.physical.stage import StatefulStage, input_from, inputs_of, is_replicated
 from joinfold.physical.stored import BoundariesOf, EntriesOf, Inside, OrderOf, Stored, Waiting
 from joinfold.physical.timing import Timing
+from joinfold.timetext import time_shown
 
 Accepted = list[tuple[Stored, pa.RecordBatch]]
 
@@ -49,7 +51,7 @@ class Bucket(ABC):
     """One bucket of a stage. For every micro-batch it gets three calls, in this order:
 
         absorb(blobs)    takes new rows; returns what has to be stored of them
-        answer()         moves to the watermark; returns what is emitted
+        answer()         moves to the watermark; returns what is emitted, piece by piece
         take_made()      returns what else has to be stored since `answer`
 
     `is_done` and `compacted` then tell the state store what it may delete and merge. A bucket that is opened from its
@@ -88,8 +90,8 @@ class Bucket(ABC):
 
     @property
     def watermark(self) -> int | None:
-        """The query's watermark; None until every stream has had a row."""
-        return self.position.watermark(self.timing.delays_us)
+        """The query's watermark; None until every stream has had a row, or is idle."""
+        return self.position.watermark(self.timing.delays_us, self.timing.idles_us)
 
     @property
     @abstractmethod
@@ -181,14 +183,31 @@ class Bucket(ABC):
         assert ordinal is not None
         return EntriesOf(self.inputs[ordinal].name)
 
-    def take_headers(self, headers: Iterable[tuple[int, Header]]) -> None:
-        """Moves time on by the headers of a micro-batch."""
+    def take_headers(self, headers: Sequence[tuple[int, Header]]) -> None:
+        """Moves time on by the headers of a micro-batch; raises `EvaluationError` if all first rows lie ahead of it."""
         seen = []
         for stream, header in headers:
+            self.position.streams[stream].ahead += header.ahead
             if header.largest_us is not None:
                 self.position.streams[stream].see(header.largest_us)
                 seen.append((stream, header.rows, header.largest_us, header.sample))
+        self._refuse_ahead([(stream, header.first_ahead_us) for stream, header in headers])
         self.observed.see(seen)
+        clocks_us = [header.clock_us for _, header in headers if header.clock_us is not None]
+        if clocks_us:
+            self.position.hear(max(clocks_us), {stream for stream, *_ in seen})
+        self.position.reached = self.watermark
+
+    def _refuse_ahead(self, ahead: Iterable[tuple[int, int | None]]) -> None:
+        """Raises an error if all first rows of a stream lie ahead; ``ahead`` has the streams and times of such rows."""
+        for stream, first_us in sorted((stream, us) for stream, us in ahead if us is not None):
+            if self.position.streams[stream].largest is None:
+                raise EvaluationError(
+                    f"the first rows of '{self.timing.names[stream]}' all lie in the future: the earliest has the time "
+                    f"{time_shown(first_us)}",
+                    "is the unit of its time column right? A TIMESTAMP has microseconds. If only these rows are wrong, "
+                    "filter them out before the stream is registered. To accept them, register it with ahead='off'.",
+                )
 
     def shed(self, accepted: Accepted, headers: Iterable[tuple[int, Header]], needed: Mapping[int, int]) -> Accepted:
         """What SHED holds of new rows, given the first cells that are needed. Counts the rows that it does not hold."""
@@ -322,8 +341,12 @@ class Bucket(ABC):
     # --- answering --------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def answer(self, to_the_end: bool = False) -> Emitted:
-        """Answers all that is final by the watermark; ``to_the_end``: everything, at the end of a bounded run."""
+    def answer(self, to_the_end: bool = False) -> Iterator[Emitted]:
+        """Answers all that is final by the watermark; ``to_the_end``: everything, at the end of a bounded run.
+
+        Emits at least one piece. Pieces of the same number in all buckets have the same instants. All pieces must be
+        read before anything else is called.
+        """
 
     def go_on_with(self, choice: FoldChoice) -> None:
         """Continues with another choice. Stored entries and answers do not depend on it."""

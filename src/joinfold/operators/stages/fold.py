@@ -7,31 +7,27 @@ move depends on what enters and leaves, not on the size of the windows or the nu
 the same watermark and the same occupied cells, so they answer at the same instants.
 """
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-import numpy as np
 import pyarrow as pa
 
 from joinfold.operators.calendars.calendar import BEGINNING, END, NOTHING, Calendar, Content
-from joinfold.operators.calendars.emission import emission_of
+from joinfold.operators.calendars.emission import OccupiedWindows, WindowIdEmission, emission_of
 from joinfold.operators.calendars.position import Position
 from joinfold.operators.emitted import NOTHING_EMITTED, Emitted
-from joinfold.operators.entries import Entries, Integers, joined
+from joinfold.operators.entries import Entries, Flags, Integers, joined
 from joinfold.operators.labels import GapUsedUp
 from joinfold.operators.stages.bucket import Accepted
-from joinfold.operators.stages.intake import Intake, Moved, TimedIntake, ViewIntake
+from joinfold.operators.stages.intake import TimedIntake, ViewIntake, intakes_of
 from joinfold.operators.stages.live_bucket import LiveBucket
 from joinfold.operators.stages.measured_selectivity import SelectivityCount
-from joinfold.operators.stages.sampling import difference, in_sample, replicates, weighted
 from joinfold.physical.choice import FoldChoice
-from joinfold.physical.shedding import WHOLE, KeySampling, Shedding
-from joinfold.physical.source import ConstantRow, StreamRows, ViewOf
+from joinfold.physical.shedding import Shedding
 from joinfold.physical.stage import FoldAtInstants, JoinAtMoves, ToMerge
 from joinfold.physical.stored import BoundariesOf, EntriesOf, Stored
 from joinfold.physical.timing import Timing
-from joinfold.shedding.rates import EVERYTHING, Sample
+from joinfold.shedding.rates import EVERYTHING
 from joinfold.window import PartitionedRows
 
 
@@ -51,19 +47,9 @@ class Fold(LiveBucket):
         super().__init__(stage, timing, number, choice, shedding)
         self.changes = isinstance(stage, FoldAtInstants) and stage.output == ToMerge(changes=True)
         self.emission = emission_of(timing, self.calendars)
-        self.intakes: dict[int, Intake] = {}
-        for ordinal, spec in enumerate(self.inputs):
-            match spec.source:
-                case StreamRows(stream=stream):
-                    self.intakes[ordinal] = TimedIntake(stream, self.calendars[stream])
-                case ViewOf():
-                    self.intakes[ordinal] = ViewIntake()
-                case ConstantRow():
-                    pass  # it is in its window from the start
+        self.intakes = intakes_of(self.inputs, self.calendars)
         self.contents: list[Content] = [NOTHING] * timing.streams
         self.counted = SelectivityCount(self.body)
-        self.sample = EVERYTHING  # what the windows have now
-        self.samples: dict[int, Sample] = {}  # of each answer of this micro-batch
 
     @property
     def cells_held(self) -> int:
@@ -110,20 +96,14 @@ class Fold(LiveBucket):
         if batch is None or not batch.num_rows:
             return
         entries = self.read(ordinal, batch)
-        self._expect(ordinal, entries)
+        self.expect(ordinal, entries)
         self.intakes[ordinal].cells.add(entries)
 
-    def _expect_all(self) -> None:
+    def expect_all(self) -> None:
         """Prepares the windows for all entries that are there."""
         for ordinal, intake in self.intakes.items():
             if intake.cells.held:
-                self._expect(ordinal, joined(intake.cells.all()))
-
-    def _expect(self, ordinal: int, entries: Entries) -> None:
-        """Prepares the windows for entries, whether the sample has them or not."""
-        if entries.draws is not None:
-            entries = self._with_replicates(ordinal, entries)
-        self.live.windows.expect(ordinal, entries)
+                self.expect(ordinal, joined(intake.cells.all()))
 
     def _take_numbered(self) -> None:
         """Puts waiting rows into their blocks, as far as row boundaries tell these."""
@@ -143,7 +123,7 @@ class Fold(LiveBucket):
         old = self.put_aside(keep_labels)
         for ordinal, intake in self.intakes.items():
             intake.rebuild(partial(self.live.vocabulary.adopt, old.vocabulary, ordinal))
-        self._expect_all()
+        self.expect_all()
         contents, self.contents = self.contents, [NOTHING] * self.timing.streams
         if self.position.applied is not None:
             self._move_to(contents, self.position.applied)
@@ -160,13 +140,12 @@ class Fold(LiveBucket):
         applied = position.applied
         if applied is not None:
             self._take_numbered()
-            contents = [calendar.content(applied) for calendar in self.calendars]
-            self.contents = contents
+            contents = self.contents = [calendar.content(applied) for calendar in self.calendars]
             self._drop_gone()
             self.contents = [NOTHING] * self.timing.streams
             self.sample = EVERYTHING if self.sampler is None else self.sampler.used
             if not self.sample.is_whole:  # until now, entries were expected under other groups
-                self._expect_all()
+                self.expect_all()
             self._move_to(contents, applied)
             if self.is_view:  # the reader of the view has these rows already
                 self.emit(applied, applied)
@@ -174,51 +153,65 @@ class Fold(LiveBucket):
 
     # --- answering --------------------------------------------------------------------------------------------------
 
-    def answer(self, to_the_end: bool = False) -> Emitted:
-        """Moves over all instants up to the watermark, or all there are; emits a row per instant and group.
-
-        For CHANGES the groups as they were at the instant before come first, so MERGE finds what changed without any
-        state.
-        """
+    def answer(self, to_the_end: bool = False) -> Iterator[Emitted]:
+        """Moves over all instants up to the watermark, or all there are; emits a row per instant and group."""
         position = self.position
-        until = END if to_the_end else self.watermark
+        before, until = position.applied, END if to_the_end else self.watermark
         if until is None:
-            return NOTHING_EMITTED
+            yield NOTHING_EMITTED
+            return
         self._take_numbered()
-        instants = self.instants(until)
-        before = [position.applied] if self.changes and len(instants) and position.applied is not None else []
-        self.samples = {}
-        for instant in (*before, *instants.tolist()):
-            if instant not in before:
-                self.move(instant)
-            self.samples[instant] = self.sample
-            self.emit(instant, instant)
+        visits = self._visits()
+        for instants in self.instants(until):
+            yield self._piece(instants, instants if visits is None else visits.among(instants))
+        is_moved = position.applied != before
         self._drop_gone()
-        if self.sampler is not None:
-            self._thin(is_moved=bool(len(instants)))
-        emitted = self.live.emitted()
-        if len(instants):
-            self.live.windows.expire(int(instants[-1]))
+        self.thin(is_moved, self._first_cells(self.contents))
+        if is_moved:
+            assert position.applied is not None
+            self.live.windows.expire(position.applied)
             if self._is_outgrown:
                 self.rebuild()
         position.answered = until
-        placed = self.emission.placed(instants.tolist())
         self.emission.prune(until)
         for calendar, content in zip(self.calendars, self.contents, strict=True):
             calendar.forget(content[0])
-        rates = None if self.sampler is None else {at: sample.rate for at, sample in self.samples.items()}
-        return Emitted(emitted, instants.tolist(), before[0] if before else None, placed, rates=rates)
 
-    def instants(self, until: int) -> Integers:
-        """The instants, or the numbers of result windows, that the watermark ``until`` completes."""
-        return self.emission.instants(self.position, until)
+    def _piece(self, instants: Integers, visited: Integers) -> Emitted:
+        """Moves over some instants; only those of ``visited`` can have answers.
+
+        For CHANGES the groups as they were at the instant before come first, so MERGE needs no state to find changes.
+        """
+        before = self.position.applied if self.changes and len(instants) else None
+        self.samples = {} if before is None else {before: self.sample}
+        if before is not None:
+            self.emit(before, before)
+        for instant in visited.tolist():
+            self.move(instant)
+            self.samples[instant] = self.sample
+            self.emit(instant, instant)
+        placed = self.emission.placed(instants.tolist())
+        return Emitted(self.live.emitted(), instants.tolist(), before, placed, samples=self.rates_of_samples())
+
+    def _visits(self) -> OccupiedWindows | None:
+        """The result windows that hold a row of this bucket; None if all instants have to be visited."""
+        timed = [intake for intake in self.intakes.values() if isinstance(intake, TimedIntake)]
+        always = self.sampler is not None or (self.body.is_global and self.is_first)
+        if always or len(timed) < len(self.intakes) or not isinstance(self.emission, WindowIdEmission):
+            return None
+        return self.emission.visits({intake.stream: intake.cells.occupied for intake in timed})
+
+    def instants(self, until: int) -> Iterator[Integers]:
+        """The instants, or the numbers of result windows, that the watermark ``until`` completes, in pieces.
+
+        A view emits only what has changed, in one piece: this is never more than what its windows have gained and lost.
+        """
+        return self.emission.instants(self.position, until, END if self.is_view else self.timing.instants_per_piece)
 
     def move(self, instant: int) -> None:
         """Lets cells leave and enter until the windows have their contents of the instant."""
         contents = [calendar.content(instant) for calendar in self.calendars]
-        sample = self._sample_of(contents)
-        if sample != self.sample:
-            self._use(sample)
+        self.use_sample(self._first_cells(contents))
         self._move_to(contents, instant)
 
     def _move_to(self, contents: list[Content], instant: int) -> None:
@@ -227,18 +220,16 @@ class Fold(LiveBucket):
         All cells that leave go before any enters: what leaves and what enters are never inside together, and must not
         combine.
         """
-        windows, before = self.live.windows, self.contents
-        self.contents = contents
+        before, self.contents = self.contents, contents
         self.position.applied = instant
         moved = [(ordinal, intake.move(before, contents, instant)) for ordinal, intake in self.intakes.items()]
-        moved = [(ordinal, self._sampled(ordinal, own)) for ordinal, own in moved]
         for ordinal, (gone, _, _) in moved:
             if gone is not None:
-                windows.leave(ordinal, gone, instant)
+                self.leave(ordinal, gone, instant)
         try:
             for ordinal, (_, new, leaves) in moved:
                 if new is not None and leaves is not None:
-                    windows.enter(ordinal, new, leaves, instant)
+                    self.enter(ordinal, new, leaves, instant)
         except GapUsedUp:
             self.rebuild(keep_labels=True)
 
@@ -250,105 +241,32 @@ class Fold(LiveBucket):
             return super().first_needed(stream)
         return self.calendars[stream].done_before(self.contents[stream][0])
 
-    @property
-    def kept(self) -> float | None:
-        """The rate of the last answer."""
-        return None if self.sampler is None else self.sample.rate / WHOLE
-
-    @property
-    def missing_groups(self) -> int | None:
-        """For every group that the sample keeps at rate p there are (1 − p)/p others."""
-        shedding = None if self.sampler is None else self.sampler.shedding
-        if not isinstance(shedding, KeySampling) or not shedding.groups_are_whole:
-            return None
-        groups, rate = self.live.groups(), self.sample.rate
-        replicates = groups[self.body.groups.index(self.body.replicates[0])].to_numpy()
-        return int(np.count_nonzero(replicates >= 0) * (WHOLE - rate) / rate)
-
-    def _sample_of(self, contents: list[Content]) -> Sample:
-        """What all cells of these contents have in common."""
-        return EVERYTHING if self.sampler is None else self.sampler.sample(self._first_cells(contents))
-
     def _first_cells(self, contents: list[Content]) -> dict[int, int]:
-        pairs = zip(self.calendars, contents, strict=True)
-        return {stream: calendar.done_before(own[0]) for stream, (calendar, own) in enumerate(pairs)}
-
-    def _use(self, sample: Sample) -> None:
-        """Lets the windows have another sample: exchanges what differs, if it can be taken back, or rebuilds all.
-
-        A view that is rebuilt also emits the groups that the new sample does not have.
-        """
-        if self._can_exchange(sample):
-            self._exchange(sample)
-            return
-        old, self.sample = self.live, sample
-        self.rebuild()
-        if self.is_view:
-            self.live.touch_groups_of(old)
-
-    def _can_exchange(self, sample: Sample) -> bool:
-        """Extremes, and what TC charges, are not taken back. If rows are sampled, all of them count for others."""
-        if self.position.applied is None or self.sample.is_whole or sample.is_whole or self.sampler is None:
-            return False
-        timed = all(isinstance(intake, TimedIntake) for intake in self._drawn.values())
-        by_key = isinstance(self.sampler.shedding, KeySampling)
-        return timed and by_key and not self.body.extremes and self.choice.method == "ic"
-
-    def _exchange(self, sample: Sample) -> None:
-        now, entering = self.position.applied, list[tuple[int, Moved]]()
-        assert self.sampler is not None and now is not None
-        for ordinal, intake in self._drawn.items():
-            assert isinstance(intake, TimedIntake)
-            held = intake.cells.between(*self.contents[intake.stream])
-            if held is not None:
-                leaves, enters = difference(self.sampler.shedding, self.sample, sample, held)
-                gone = self._sampled(ordinal, Moved(held.take(leaves), None, None)).gone
-                if gone is not None:
-                    self.live.windows.leave(ordinal, gone, now)
-                new = held.take(enters)
-                entering += [(ordinal, Moved(None, new, intake.calendar.leave(new.cells, now)))] if len(new) else []
-        self.sample = sample
-        self._expect_all()
-        for ordinal, moved in entering:
-            _, entered, until = self._sampled(ordinal, moved)
-            assert entered is not None and until is not None
-            self.live.windows.enter(ordinal, entered, until, now)
+        return {stream: own.done_before(contents[stream][0]) for stream, own in enumerate(self.calendars)}
 
     @property
-    def _drawn(self) -> dict[int, Intake]:
-        """The intakes of the inputs that are sampled."""
-        return {ordinal: intake for ordinal, intake in self.intakes.items() if self.inputs[ordinal].drawn_by}
+    def leaves_by_time(self) -> bool:
+        """False if an input that is sampled is a view."""
+        return all(isinstance(self.intakes[ordinal], TimedIntake) for ordinal in self.drawn)
 
-    def _sampled(self, ordinal: int, moved: Moved) -> Moved:
-        """What leaves and enters, without what the sample does not have."""
-        gone, new, leaves = moved
-        if new is not None and leaves is not None and new.draws is not None:
-            has = in_sample(self.sample, new)
-            new, leaves = self._with_replicates(ordinal, new.take(has)), leaves[has]
-        if gone is not None and gone.draws is not None:
-            gone = self._with_replicates(ordinal, gone.take(in_sample(self.sample, gone)))
-        return Moved(gone or None, new or None, leaves)
+    def inside_of(self, ordinal: int) -> Entries | None:
+        """The entries of a stream's window."""
+        intake = self.intakes[ordinal]
+        assert isinstance(intake, TimedIntake)
+        return intake.cells.between(*self.contents[intake.stream])
 
-    def _with_replicates(self, ordinal: int, entries: Entries) -> Entries:
-        """Entries whose groups are divided by the replicates of the sample.
+    def leaves_of(self, ordinal: int, entries: Entries, now: int) -> Integers:
+        """When entries of a stream leave, by their cells."""
+        intake = self.intakes[ordinal]
+        assert isinstance(intake, TimedIntake)
+        return intake.calendar.leave(entries.cells, now)
 
-        A sampled row counts for those that were shed.
-        """
-        assert self.sampler is not None
-        numbers = replicates(self.sampler.shedding, self.sample, entries)
-        group = self.live.vocabulary.with_replicates(ordinal, entries.group, numbers)
-        payload = entries.payload if isinstance(self.sampler.shedding, KeySampling) else weighted(self.sample, entries)
-        return replace(entries, group=group, payload=payload)
+    def drop_unheld(self, holds: Callable[[Integers], Flags]) -> None:
+        """Drops them from the intakes."""
+        for ordinal in self.drawn:
+            self.intakes[ordinal].thin(holds)
 
-    def _thin(self, is_moved: bool) -> None:
-        """Drops the entries that are no longer held, once the windows have a sample that does not need them."""
-        assert self.sampler is not None
-        self.sampler.used, self.thins = self.sample, False
-        if self.sampler.lowered and (is_moved or self.position.applied is None):
-            for intake in self._drawn.values():
-                intake.thin(self.sampler.still_holds)
-            self.sampler.lowered, self.thins = False, True
-        self.sampler.forget(self._first_cells(self.contents))
+    # --- keeping the windows small ----------------------------------------------------------------------------------
 
     def _drop_gone(self) -> None:
         """Drops the entries that have left their windows."""
@@ -365,16 +283,12 @@ class Fold(LiveBucket):
         """The share of combinations with equal keys that are in the totals, counted now and then."""
         if isinstance(self.stage, JoinAtMoves):
             return None
-        return self.counted.share(self._inside, self._live_combinations, max(self.observed.batches))
+        live = partial(self.live.combinations, self.position.applied)
+        return self.counted.share(self._inside, live, max(self.observed.batches))
 
     def _inside(self) -> list[Entries | None]:
-        streams = [intake for intake in self.intakes.values() if isinstance(intake, TimedIntake)]
-        return [intake.cells.between(*self.contents[intake.stream]) for intake in streams]
-
-    def _live_combinations(self) -> float:
-        if self.position.applied is not None:
-            self.live.windows.advance(self.position.applied)  # PC has no totals before this, after a rebuild
-        return float(self.live.windows.totals.totals.ints[:, 0].sum())
+        streams = [ordinal for ordinal, intake in self.intakes.items() if isinstance(intake, TimedIntake)]
+        return [self.inside_of(ordinal) for ordinal in streams]
 
     # --- state ------------------------------------------------------------------------------------------------------
 

@@ -19,6 +19,8 @@ from joinfold.operators.cells import Cells, cells_gone, cells_new
 from joinfold.operators.entries import Entries, Flags, Integers
 from joinfold.operators.windows.current_rows import CurrentRows
 from joinfold.physical.column_names import CELL
+from joinfold.physical.payload import InputSpec
+from joinfold.physical.source import ConstantRow, StreamRows, ViewOf
 from joinfold.window import Landmark, Rows
 
 Adopt = Callable[[Sequence[Entries]], list[Entries]]
@@ -197,6 +199,20 @@ class ViewIntake:
     def given(self) -> int:
         """How many ids its id table has, also those of rows that are gone."""
         return self.current.given
+
+
+def intakes_of(inputs: Sequence[InputSpec], calendars: Sequence[Calendar]) -> dict[int, Intake]:
+    """The intake of each input, by its ordinal. The constant row has none: it is in its window from the start."""
+    intakes: dict[int, Intake] = {}
+    for ordinal, spec in enumerate(inputs):
+        match spec.source:
+            case StreamRows(stream=stream):
+                intakes[ordinal] = TimedIntake(stream, calendars[stream])
+            case ViewOf():
+                intakes[ordinal] = ViewIntake()
+            case ConstantRow():
+                pass
+    return intakes
 
 
 def _thinned(many: Sequence[Entries], holds: Callable[[Integers], Flags]) -> list[Entries]:

@@ -11,6 +11,8 @@ that come later enter after it, so a row that has left by then cannot match any 
     W          ^                     rows that have not come yet enter after W
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
 
@@ -89,7 +91,7 @@ class AsFoundJoin(Bucket):
         entries = self._read(ordinal, batch)
         self._insert(ordinal, entries, self._calendar(ordinal).leave_at(entries.cells))
 
-    def answer(self, to_the_end: bool = False) -> Emitted:
+    def answer(self, to_the_end: bool = False) -> Iterator[Emitted]:
         """The combinations of new entries with each other and with all entries in the windows."""
         parts = []
         for stored, batch in self.fresh:
@@ -103,9 +105,10 @@ class AsFoundJoin(Bucket):
         if self._is_outgrown:
             self._rebuild()
         if not parts:
-            return NOTHING_EMITTED
+            yield NOTHING_EMITTED
+            return
         rows = together(parts)
-        return Emitted(rows, np.unique(rows.column(INSTANT).to_numpy()).tolist())
+        yield Emitted(rows, np.unique(rows.column(INSTANT).to_numpy()).tolist())
 
     def is_done(self, stored: Stored, last_cell: int) -> bool:
         """Whether entries up to this cell match no later row: these enter at least 1 µs after the watermark."""

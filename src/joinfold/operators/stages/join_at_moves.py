@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from joinfold.kernels.structures.operations import INSERT, REMOVE
 from joinfold.operators.batches import together
 from joinfold.operators.calendars.calendar import BEGINNING, END
-from joinfold.operators.calendars.emission import moves_of
+from joinfold.operators.calendars.emission import in_pieces, moves_of
 from joinfold.operators.calendars.position import Position
 from joinfold.operators.calendars.time import TimeCalendar
 from joinfold.operators.emitted import Emitted
@@ -59,10 +59,11 @@ class MoveJoin(Fold):
         """Windows without totals."""
         return PairLive(self.body, self.choice, self.timing, earlier)
 
-    def instants(self, until: int) -> Integers:
+    def instants(self, until: int) -> Iterator[Integers]:
         """The instants at which a row of this bucket enters; by window ids, result windows, the same in all buckets."""
         if isinstance(self.timing.rule, ByWindowId):
-            return super().instants(until)
+            yield from super().instants(until)
+            return
         moves = moves_of(self.calendars, until)
         entered = [np.empty(0, np.int64) if moves is None else moves]
         for intake in self.intakes.values():
@@ -72,7 +73,8 @@ class MoveJoin(Fold):
                 entered.append(intake.calendar.entry(intake.cells.occupied))
         found = np.unique(np.concatenate(entered))
         applied = self.position.applied
-        return found[(found > (BEGINNING if applied is None else applied)) & (found <= until)]
+        found = found[(found > (BEGINNING if applied is None else applied)) & (found <= until)]
+        yield from in_pieces(found, self.timing.instants_per_piece)
 
     def rebuild(self, keep_labels: bool = False) -> None:
         """Makes new live windows from the entries. Their combinations have gone out already."""
@@ -93,12 +95,12 @@ class MoveJoin(Fold):
         """Emits the combinations of an instant or of a result window."""
         self.live.windows.emit(number, now)
 
-    def answer(self, to_the_end: bool = False) -> Emitted:
+    def answer(self, to_the_end: bool = False) -> Iterator[Emitted]:
         """Moves over all instants up to the watermark. ``numbers`` has only those that have combinations."""
-        emitted = super().answer(to_the_end)
-        if emitted.placed is not None or emitted.rows is None:
-            return emitted
-        return Emitted(emitted.rows, np.unique(emitted.rows.column(INSTANT).to_numpy()).tolist())
+        for emitted in super().answer(to_the_end):
+            if emitted.placed is None and emitted.rows is not None:
+                emitted = Emitted(emitted.rows, np.unique(emitted.rows.column(INSTANT).to_numpy()).tolist())
+            yield emitted
 
 
 class PairLive(Live):
@@ -145,6 +147,11 @@ class Paired:
 
     @property
     def has_drifted(self) -> bool:
+        """False: there are no sums."""
+        return False
+
+    @property
+    def may_have_wrapped(self) -> bool:
         """False: there are no sums."""
         return False
 

@@ -12,6 +12,8 @@ removes or that have no join key push out others too, but are not in the view. A
 is in the view once for each match; all of them enter and leave together.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
 
@@ -88,11 +90,12 @@ class LastRows(Bucket):
             rows = together(self.inside)
             self.inside = [rows.filter(pa.array(self._left(rows) == END))]
 
-    def answer(self, to_the_end: bool = False) -> Emitted:
+    def answer(self, to_the_end: bool = False) -> Iterator[Emitted]:
         """Lets final rows enter; returns what enters and what leaves, as rows of the view."""
         until = END if to_the_end else self.watermark
         if until is None:
-            return NOTHING_EMITTED
+            yield NOTHING_EMITTED
+            return
         self.position.answered = until
         if self.sampler is not None:
             self.thins, self.sampler.lowered = self.sampler.lowered, False
@@ -101,7 +104,8 @@ class LastRows(Bucket):
             self.inside = [self.still_held(Inside(), batch) for batch in self.inside]
         new = self._final(until)
         if new is None:
-            return NOTHING_EMITTED
+            yield NOTHING_EMITTED
+            return
         self.made.append((Inside(), new))
         rows = together([*self.inside, new])
         left = self._left(rows)
@@ -112,7 +116,7 @@ class LastRows(Bucket):
         instants = np.concatenate([cells_of(rows)[entered] + 1, left[gone]])
         view = rows.take(pa.array(np.concatenate([entered, gone])))
         counts = np.concatenate([np.ones(len(entered), np.int64), np.zeros(len(gone), np.int64)])
-        return Emitted(self._view(view, instants, counts), [])
+        yield Emitted(self._view(view, instants, counts), [])
 
     def take_made(self) -> Accepted:
         """The rows that have entered, which are stored with their turn: their number in the order of this bucket."""

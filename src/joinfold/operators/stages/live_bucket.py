@@ -1,22 +1,35 @@
-"""What folds at instants and at arrivals have in common: live windows, which are rebuilt now and then."""
+"""What folds at instants and at arrivals have in common: live windows, which are rebuilt now and then.
+
+Under SHED the windows have a sample of the entries that are held. Each answer uses the sample that all cells of its
+windows have in common (`stages.sampling`). If this is another than before, what differs leaves and enters, or the
+windows are rebuilt.
+"""
 
 from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 
-from joinfold.operators.entries import Entries
+from joinfold.operators.entries import Entries, Flags, Integers
 from joinfold.operators.labels import GapUsedUp
 from joinfold.operators.stages.bucket import Bucket
+from joinfold.operators.stages.sampling import difference, in_sample, is_exchanged, replicates, weighted
 from joinfold.operators.windows.live import Live
 from joinfold.operators.windows.matched import MatchedWindows
 from joinfold.physical.choice import FoldChoice
-from joinfold.physical.shedding import Shedding
+from joinfold.physical.shedding import WHOLE, KeySampling, Shedding
 from joinfold.physical.stage import FoldAtArrivals, FoldAtInstants, JoinAtMoves, View
 from joinfold.physical.timing import Timing
+from joinfold.shedding.rates import EVERYTHING, Sample
 
 
 class LiveBucket(Bucket):
-    """A bucket with live windows; ``is_view``: it emits the groups that have changed, for a later stage."""
+    """A bucket with live windows; ``is_view``: it emits the groups that have changed, for a later stage.
+
+    ``sample`` is what the windows have now, ``samples`` has that of each answer of the last piece.
+    """
 
     def __init__(
         self,
@@ -29,11 +42,15 @@ class LiveBucket(Bucket):
         super().__init__(stage, timing, number, choice, shedding)
         self.body = stage.body
         self.is_view = isinstance(stage, FoldAtInstants) and isinstance(stage.output, View)
+        self.is_wide = False
+        self.sample = EVERYTHING
+        self.samples: dict[int, Sample] = {}
         self.live = self.open_live([])
 
     def open_live(self, earlier: list[pa.RecordBatch]) -> Live:
         """Empty windows; ``earlier`` is what was emitted before and not taken yet."""
-        return Live(self.body, self.choice, self.is_view, self.timing.zone, earlier)
+        body = self.body.widened if self.is_wide else self.body
+        return Live(body, self.choice, self.is_view, self.timing.zone, earlier)
 
     @property
     def entries_held(self) -> int:
@@ -77,10 +94,149 @@ class LiveBucket(Bucket):
     def emit(self, number: int, now: int) -> None:
         """Emits the groups as they are ``now``, under an instant or another number.
 
-        A bucket whose sums have drifted too far is rebuilt first.
+        A bucket whose sums have drifted too far, or whose integers may have wrapped around, is rebuilt first. Then it
+        is wide as long as it is in memory.
         """
         self.live.windows.advance(now)
+        if self.live.windows.may_have_wrapped:
+            self.is_wide = True
+            self.rebuild()
+            self.live.windows.advance(now)
         if self.live.windows.has_drifted:
             self.rebuild()
             self.live.windows.advance(now)
         self.live.emit(number, now, always=self.body.is_global and self.is_first)
+
+    # --- sampling ---------------------------------------------------------------------------------------------------
+
+    @property
+    def kept(self) -> float | None:
+        """The rate of the last answer."""
+        return None if self.sampler is None else self.sample.rate / WHOLE
+
+    @property
+    def missing_groups(self) -> int | None:
+        """For every group that the sample keeps at rate p there are (1 − p)/p others."""
+        shedding = None if self.sampler is None else self.sampler.shedding
+        if not isinstance(shedding, KeySampling) or not shedding.groups_are_whole:
+            return None
+        numbers, rate = self.live.replicates(), self.sample.rate
+        return int(np.count_nonzero(numbers >= 0) * (WHOLE - rate) / rate)
+
+    def expect(self, ordinal: int, entries: Entries) -> None:
+        """Prepares the windows for entries, whether the sample has them or not."""
+        self.live.windows.expect(ordinal, self._with_replicates(ordinal, entries))
+
+    @abstractmethod
+    def expect_all(self) -> None:
+        """Prepares the windows for all entries that are there."""
+
+    def enter(self, ordinal: int, entries: Entries, leaves: Integers, now: int) -> None:
+        """Lets the entries that the sample has enter their window."""
+        if self.sampler is None or entries.draws is None:
+            self.live.windows.enter(ordinal, entries, leaves, now)
+        elif (has := in_sample(self.sample, entries)).any():
+            sampled = self._with_replicates(ordinal, entries.take(has))
+            self.live.windows.enter(ordinal, sampled, leaves[has], now)
+
+    def leave(self, ordinal: int, entries: Entries, now: int) -> None:
+        """Lets the entries that the sample has leave their window."""
+        if self.sampler is None or entries.draws is None:
+            self.live.windows.leave(ordinal, entries, now)
+        elif (has := in_sample(self.sample, entries)).any():
+            self.live.windows.leave(ordinal, self._with_replicates(ordinal, entries.take(has)), now)
+
+    def _with_replicates(self, ordinal: int, entries: Entries) -> Entries:
+        """Entries whose groups are divided by the replicates of the sample.
+
+        A sampled row counts for those that were shed.
+        """
+        if self.sampler is None or entries.draws is None:
+            return entries
+        numbers = replicates(self.sampler.shedding, self.sample, entries)
+        group = self.live.vocabulary.with_replicates(ordinal, entries.group, numbers)
+        payload = entries.payload if isinstance(self.sampler.shedding, KeySampling) else weighted(self.sample, entries)
+        return replace(entries, group=group, payload=payload)
+
+    def use_sample(self, first_cells: Mapping[int, int]) -> None:
+        """Lets the windows have the sample that all cells from these on have in common."""
+        if self.sampler is None:
+            return
+        sample = self.sampler.sample(first_cells)
+        if sample != self.sample:
+            self._replace_sample(sample)
+        self.sample = sample
+
+    def _replace_sample(self, sample: Sample) -> None:
+        """Exchanges what differs, if it can be taken back, or rebuilds all.
+
+        A view that is rebuilt also emits the groups that the new sample does not have.
+        """
+        if self._can_exchange(sample):
+            self._exchange(sample)
+            return
+        old, self.sample = self.live, sample
+        self.rebuild()
+        if self.is_view:
+            self.live.touch_groups_of(old)
+
+    def _can_exchange(self, sample: Sample) -> bool:
+        """Whether what differs between the samples can be taken back: from sums, and not from queues of members."""
+        if self.position.applied is None or self.body.extremes or self.choice.method != "ic" or self.sampler is None:
+            return False
+        if isinstance(self.live.windows, MatchedWindows) or not self.leaves_by_time:
+            return False
+        return is_exchanged(self.sampler.shedding, self.sample, sample)
+
+    def _exchange(self, sample: Sample) -> None:
+        now, entering = self.position.applied, list[tuple[int, Entries]]()
+        assert self.sampler is not None and now is not None
+        for ordinal in self.drawn:
+            held = self.inside_of(ordinal)
+            if held is not None:
+                gone, new = difference(self.sampler.shedding, self.sample, sample, held)
+                self.leave(ordinal, held.take(gone), now)
+                entering += [(ordinal, held.take(new))] if new.any() else []
+        self.sample = sample
+        self.expect_all()
+        for ordinal, entries in entering:
+            self.enter(ordinal, entries, self.leaves_of(ordinal, entries, now), now)
+
+    @property
+    def drawn(self) -> list[int]:
+        """The inputs that are sampled, by ordinal."""
+        return [ordinal for ordinal, spec in enumerate(self.inputs) if spec.drawn_by]
+
+    @property
+    @abstractmethod
+    def leaves_by_time(self) -> bool:
+        """Whether the entries of sampled inputs leave by themselves, and do not replace each other."""
+
+    @abstractmethod
+    def inside_of(self, ordinal: int) -> Entries | None:
+        """The entries of a sampled input that are inside its window, whether the sample has them or not."""
+
+    @abstractmethod
+    def leaves_of(self, ordinal: int, entries: Entries, now: int) -> Integers:
+        """When entries that are inside leave."""
+
+    def thin(self, is_moved: bool, first_cells: Mapping[int, int]) -> None:
+        """Drops the entries that are no longer held, once the windows have a sample that does not need them."""
+        if self.sampler is None:
+            return
+        self.sampler.use(self.sample)
+        self.thins = self.sampler.lowered and (is_moved or self.position.applied is None)
+        if self.thins:
+            self.drop_unheld(self.sampler.still_holds)
+            self.sampler.lowered = False
+        self.sampler.forget(first_cells)
+
+    @abstractmethod
+    def drop_unheld(self, holds: Callable[[Integers], Flags]) -> None:
+        """Drops the entries of sampled inputs that are not held, by their draws."""
+
+    def rates_of_samples(self) -> dict[int, tuple[int, int]] | None:
+        """The rate and the expected number of keys of each answer of the last piece; None if nothing is sampled."""
+        if self.sampler is None:
+            return None
+        return {number: (own.rate, own.expected) for number, own in self.samples.items()}

@@ -14,7 +14,7 @@ folds, by their keys. The stage emits *row boundaries*, the positions in the ord
 Every bucket of every fold gets the boundaries, and finds the block of each of its rows by them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -84,11 +84,12 @@ class RowNumbers(Bucket):
         for name, batches in self.waiting.items():
             self.waiting[name] = [self._unnumbered(batch) for batch in batches]
 
-    def answer(self, to_the_end: bool = False) -> Emitted:
+    def answer(self, to_the_end: bool = False) -> Iterator[Emitted]:
         """Numbers the final rows; returns the new boundaries of each stream."""
         until = END if to_the_end else self.watermark
         if until is None:
-            return NOTHING_EMITTED
+            yield NOTHING_EMITTED
+            return
         boundaries = {}
         for name in self.waiting:
             stream, final = self.timing.names.index(name), self._final(name, until)
@@ -96,7 +97,7 @@ class RowNumbers(Bucket):
                 boundaries[stream] = self._boundaries(stream, final)
                 self.position.streams[stream].numbered += final.num_rows
         self.position.answered = until
-        return Emitted(None, [], boundaries={stream: rows for stream, rows in boundaries.items() if rows.num_rows})
+        yield Emitted(None, [], boundaries={stream: rows for stream, rows in boundaries.items() if rows.num_rows})
 
     def is_done(self, stored: Stored, last_cell: int) -> bool:
         """Whether stored rows up to this time are numbered."""

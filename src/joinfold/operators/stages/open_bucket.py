@@ -37,7 +37,7 @@ def open_bucket(
         case FoldAtInstants():
             return Fold(stage, timing, number, choice, shedding)
         case FoldAtArrivals():
-            return ArrivalFold(stage, timing, number, choice)
+            return ArrivalFold(stage, timing, number, choice, shedding)
         case JoinAsFound() if isinstance(shedding, PairRationing):
             return RationedJoin(stage, timing, number, choice, shedding)
         case JoinAsFound():

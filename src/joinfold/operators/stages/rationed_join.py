@@ -15,7 +15,7 @@ before it, and only if it may probe.
     W              ^
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -180,7 +180,7 @@ class RationedJoin(AsFoundJoin):
 
     # --- answering --------------------------------------------------------------------------------------------------
 
-    def answer(self, to_the_end: bool = False) -> Emitted:
+    def answer(self, to_the_end: bool = False) -> Iterator[Emitted]:
         """The combinations of new entries with each other and with all entries in the windows."""
         for lowered in self.rationer.take_lowered():
             self._lower(lowered)
@@ -196,9 +196,10 @@ class RationedJoin(AsFoundJoin):
         if self._is_outgrown:
             self._rebuild()
         if not parts:
-            return NOTHING_EMITTED
+            yield NOTHING_EMITTED
+            return
         rows = together(parts)
-        return Emitted(rows, np.unique(rows.column(INSTANT).to_numpy()).tolist())
+        yield Emitted(rows, np.unique(rows.column(INSTANT).to_numpy()).tolist())
 
     def _take_fresh(self) -> list[tuple[int, Entries, Rationed]]:
         """The new entries of this micro-batch."""

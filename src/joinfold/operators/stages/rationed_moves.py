@@ -3,10 +3,13 @@
 Rows enter their windows in order, so a row that enters is the prober of all combinations that it finds
 (`stages.rationing`). A row that may not probe finds nothing, and one that is not held does not enter. What is held of
 the windows is thinned when a rate is lowered, before they move on.
+
+The last rows of each partition come as rows of a view, at the instants at which they enter. They are all held: it takes
+all of them to know which are the last.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -16,12 +19,12 @@ from joinfold.operators.batches import cells_of, draws_of
 from joinfold.operators.calendars.calendar import BEGINNING, Content
 from joinfold.operators.calendars.position import Position
 from joinfold.operators.calendars.rows import CountingCalendar
-from joinfold.operators.calendars.time import TimeCalendar
+from joinfold.operators.calendars.time import KeyedCalendar, TimeCalendar
 from joinfold.operators.emitted import Emitted
 from joinfold.operators.entries import Entries, Flags, Integers
 from joinfold.operators.packing.header import Header
 from joinfold.operators.stages.bucket import Accepted
-from joinfold.operators.stages.intake import Moved, TimedIntake
+from joinfold.operators.stages.intake import TimedIntake
 from joinfold.operators.stages.join_at_moves import MoveJoin, Paired, PairLive
 from joinfold.operators.stages.rationing import Lowered, Rationer
 from joinfold.operators.vocabulary import Vocabulary
@@ -73,13 +76,6 @@ class RationedMoves(MoveJoin):
         calendar, watermark = self.calendars[stream], self.watermark
         return BEGINNING if watermark is None else calendar.done_before(calendar.content(watermark)[0])
 
-    def _expect(self, ordinal: int, entries: Entries) -> None:
-        """Does nothing: there is nothing to prepare."""
-
-    def _sampled(self, ordinal: int, moved: Moved) -> Moved:
-        """All that leaves and enters: nothing is sampled."""
-        return moved
-
     def _ration(self, ordinal: int, entries: Entries) -> tuple[Flags, Flags]:
         assert entries.draws is not None
         enters = self._entered(ordinal, entries.cells)
@@ -91,22 +87,23 @@ class RationedMoves(MoveJoin):
     def _entered(self, stream: int, cells: Integers) -> Integers:
         """When cells that are inside have entered."""
         calendar = self.calendars[stream]
+        if isinstance(calendar, KeyedCalendar):  # the cells of a view are instants
+            return cells
         assert isinstance(calendar, TimeCalendar | CountingCalendar)
         return calendar.entry(cells)
 
     # --- answering --------------------------------------------------------------------------------------------------
 
-    def answer(self, to_the_end: bool = False) -> Emitted:
+    def answer(self, to_the_end: bool = False) -> Iterator[Emitted]:
         """Moves over all instants up to the watermark, after what is no longer held has been dropped."""
         for lowered in self.rationer.take_lowered():
             self.live.windows.thin(lowered)
-        emitted = super().answer(to_the_end)
+        yield from super().answer(to_the_end)
         for stream, (not_held, unprobed) in enumerate(self.live.windows.take_counts()):
             if self._counts_entries(stream):
                 self.position.streams[stream].shed += not_held
                 self.position.streams[stream].unprobed += unprobed
         self._drop_unheld()
-        return emitted
 
     def rebuild(self, keep_labels: bool = False) -> None:
         """Makes new live windows from the entries. They have been counted already."""
@@ -125,8 +122,8 @@ class RationedMoves(MoveJoin):
         if watermark is None:
             return
         for ordinal, intake in self.intakes.items():
-            assert isinstance(intake, TimedIntake)
             if not rationer.holding[ordinal].is_whole:
+                assert isinstance(intake, TimedIntake)
                 parts = [self._held(ordinal, entries, self.contents[ordinal]) for entries in intake.cells.all()]
                 intake.cells.replace([entries for entries in parts if len(entries)])
         firsts = [self._first_entered(stream) for stream in range(self.timing.streams)]
@@ -204,11 +201,15 @@ class RationedPaired(Paired):
     def _insert(self, ordinal: int, entries: Entries, leaves: Integers) -> Integers:
         assert entries.draws is not None
         slots = super()._insert(ordinal, entries, leaves)
-        self.inside[ordinal].append((entries.cells, slots, entries.draws))
+        if self.windows[ordinal].members.is_queue:
+            self.inside[ordinal].append((entries.cells, slots, entries.draws))
         return slots
 
     def leave(self, ordinal: int, entries: Entries, now: int) -> None:
-        """Removes the members of the cells that leave. Members are in the order of their cells."""
+        """Removes the members of the cells that leave. Members are in the order of their cells, but not in a view."""
+        if not self.windows[ordinal].members.is_queue:
+            super().leave(ordinal, entries, now)
+            return
         last, inside = int(entries.cells.max()), self.inside[ordinal]
         gone = []
         while inside and inside[0][0][0] <= last:

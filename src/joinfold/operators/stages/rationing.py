@@ -24,9 +24,11 @@ from joinfold.physical.shedding import DRAWS, WHOLE, PairRationing
 from joinfold.physical.timing import Timing
 from joinfold.shedding.allocation import AllToOne, Demand, Share, allocate
 from joinfold.shedding.controller import Controller
+from joinfold.shedding.heavy_keys import HeavyKeys
 from joinfold.shedding.live_load import LiveLoad, LoadPart
 from joinfold.shedding.rates import BEGINNING
 from joinfold.shedding.timeline import Timeline
+from joinfold.window import PartitionedRows
 
 SMOOTHING = 1 / 8
 """How much the last micro-batch counts in the arrival rates by which budgets are divided."""
@@ -57,6 +59,8 @@ class Rationer:
             if isinstance(shedding.favour, AllTo)
             else shedding.favour
         )
+        self.windows = timing.windows
+        self.partitions = [HeavyKeys() for _ in timing.names]  # how many each stream has had, where a window has some
         self.probing = [Timeline() for _ in timing.names]
         self.holding = [Timeline() for _ in timing.names]
         self.load = LiveLoad()
@@ -78,11 +82,14 @@ class Rationer:
         loads = list(loads)
         if loads:
             brought = [_added(load for own, load in loads if own == stream) for stream in range(len(self.names))]
+            for stream, load in loads:
+                self.partitions[stream].see((), load.smallest, 0, 0, 0)
             windows = [self._window(stream, needed[stream]) for stream in range(len(self.names))]
             for stream, part in enumerate(brought):
                 if part.entries:  # all headers of a stream at once: their order differs from bucket to bucket
                     self.load.see(stream, part)
             windows = [max(own, key=lambda part: part.entries) for own in zip(windows, brought, strict=True)]
+            windows = [self._at_most(stream, part) for stream, part in enumerate(windows)]
             clock_us = max((load.clock_us for _, load in loads if load.clock_us is not None), default=None)
             self._decide([part.rows for part in brought], windows, clock_us)
             self._apply(BEGINNING if self.latest is None else self.latest + 1)
@@ -111,6 +118,11 @@ class Rationer:
             window.entries - round(past * oldest.entries),
             window.size_bytes - round(past * oldest.size_bytes),
         )
+
+    def _at_most(self, stream: int, window: LoadPart) -> LoadPart:
+        """What a window would hold; of the last rows of each partition, not more than there are partitions."""
+        own = self.windows[stream]
+        return window.at_most(own.size * self.partitions[stream].keys) if isinstance(own, PartitionedRows) else window
 
     def _decide(self, rows: list[int], windows: list[LoadPart], clock_us: int | None) -> None:
         """Divides the budgets among the streams, given the rows that came and what the windows would hold before."""
@@ -202,6 +214,7 @@ class Rationer:
                 "arrivals": self.arrivals[stream],
                 "begin": self.begins[stream],
                 "share": asdict(self.shares[stream]),
+                "partitions": self.partitions[stream].smallest,
             }
             for stream, name in enumerate(self.names)
         }
@@ -221,6 +234,7 @@ class Rationer:
         self.arrivals = [own["arrivals"] for own in streams]
         self.begins = [own["begin"] for own in streams]
         self.shares = tuple(Share(**own["share"]) for own in streams)
+        self.partitions = [HeavyKeys(smallest=own.get("partitions", [])) for own in streams]
         self.load = LiveLoad.from_facts(facts["load"], self.names)
         self.controller.restore(facts["controller"])
         self.seconds, self.latest = facts["seconds"], facts["latest"]

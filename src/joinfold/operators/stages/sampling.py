@@ -26,9 +26,9 @@ from joinfold.physical.shedding import (
 from joinfold.physical.timing import Timing
 from joinfold.shedding.control import Steps
 from joinfold.shedding.controller import Controller
-from joinfold.shedding.heavy_keys import HeavyKeys
+from joinfold.shedding.heavy_keys import MOST_ROOM, HeavyKeys
 from joinfold.shedding.live_load import LiveLoad, LoadPart
-from joinfold.shedding.rates import EVERYTHING, Rates, Sample, threshold
+from joinfold.shedding.rates import EVERYTHING, MANY, Rates, Sample, threshold
 from joinfold.window import PartitionedRows
 
 
@@ -36,7 +36,8 @@ class Sampler:
     """The rates of a stage's streams, and what they are derived from.
 
     ``lowered``: a rate was lowered, and what is held has not been thinned since. ``used`` is the sample of the last
-    answer.
+    answer, ``exchanged`` whether it is another than that of the micro-batch before. ``numbers`` has effective numbers
+    of keys beside certain ones, as far as they were asked for.
     """
 
     def __init__(self, shedding: Sampling, timing: Timing) -> None:
@@ -51,6 +52,8 @@ class Sampler:
         self.batch = 0
         self.lowered = False
         self.used = EVERYTHING
+        self.exchanged = False
+        self.numbers: dict[frozenset[int], float] = {}
 
     def see(self, loads: Iterable[tuple[int, Load]], first_cells: Mapping[int, int]) -> None:
         """Takes the headers of a micro-batch and decides its rate; ``first_cells`` are still needed of each stream."""
@@ -69,10 +72,10 @@ class Sampler:
             self.load.see(stream, part)
         sampled = [load for stream, load in loads if stream in self.rates.segments]
         rows, entries = sum(load.rows for load in sampled), sum(load.entries for load in sampled)
-        live_rows = sum(self.load.of(stream).rows for stream in self.rates.segments)
         heavy = (key for load in sampled for key in load.heavy)
         smallest = (draw for load in sampled for draw in load.smallest)
-        self.heavy.see(heavy, smallest, rows, entries, live_rows)
+        self.heavy.see(heavy, smallest, rows, entries, self._live_rows)
+        self.numbers.clear()
         self._decide(loads, seen, first_cells)
 
     def _decide(self, loads: list[tuple[int, Load]], seen: Mapping[int, int], needed: Mapping[int, int]) -> None:
@@ -86,9 +89,8 @@ class Sampler:
         current, certain = self.rates.current, set(self.rates.certain)
         whole = sum((self._held(stream) for stream in self.load.parts if stream not in self.rates.segments), _NOTHING)
         sampled = sum(map(self._held, self.rates.segments), _NOTHING)
-        affordable = self.controller.share(rows, clock_us, sampled, whole)
-        chosen = self.heavy.chosen(certain, affordable) if affordable < 1 or current < WHOLE else set[int]()
-        chosen = chosen if chosen - certain else certain
+        affordable = self.controller.share(rows, clock_us, sampled, whole, self.exchanged)
+        chosen = self._certain(certain, affordable) if affordable < 1 or current < WHOLE else certain
         steps = self.steps.toward(_beside(self.heavy.share(chosen), affordable))
         waits = self.steps.rate < steps.rate < WHOLE and self.rates.is_rising(needed)
         self.steps = replace(steps, rate=self.steps.rate) if waits else steps
@@ -100,13 +102,21 @@ class Sampler:
         elif rate > current or chosen != certain:
             self.rates.go_on(rate, self.batch, chosen, seen)
 
+    def _certain(self, certain: set[int], affordable: float) -> set[int]:
+        """The keys that are certain from now on: those so far, unless they are too many or others should be."""
+        chosen = self.heavy.chosen(certain, affordable, len(self.rates.segments), self._live_rows)
+        fit = self.heavy.share(certain) <= MOST_ROOM * affordable
+        return certain if fit and chosen <= certain else chosen
+
+    @property
+    def _live_rows(self) -> int:
+        """The rows that the windows of sampled streams would hold."""
+        return sum(self.load.of(stream).rows for stream in self.rates.segments)
+
     def _held(self, stream: int) -> LoadPart:
         """What the window of a stream would hold; of the last rows of each key, not more than there are keys."""
         load, window = self.load.of(stream), self.windows[stream]
-        if not isinstance(window, PartitionedRows) or load.rows <= window.size * self.heavy.keys:
-            return load
-        share = window.size * self.heavy.keys / load.rows
-        return LoadPart(load.last_cell, *(int(share * own) for own in (load.rows, load.entries, load.size_bytes)))
+        return load.at_most(window.size * self.heavy.keys) if isinstance(window, PartitionedRows) else load
 
     def _possible(self, rate: int) -> int:
         """The rate itself for keys; for rows, the next one below it that keeps one row in m."""
@@ -127,7 +137,18 @@ class Sampler:
 
     def sample(self, first_cells: Mapping[int, int]) -> Sample:
         """The sample of windows that begin at these cells."""
-        return self.rates.sample({stream: first_cells[stream] for stream in self.rates.segments})
+        sample = self.rates.sample({stream: first_cells[stream] for stream in self.rates.segments})
+        if sample.is_whole or isinstance(self.shedding, RowSampling):
+            return sample
+        if sample.certain not in self.numbers:
+            number = self.heavy.effective_number(sample.certain, len(self.rates.segments), self._live_rows)
+            self.numbers[sample.certain] = number
+        return replace(sample, expected=min(int(self.numbers[sample.certain] * sample.rate / WHOLE), MANY))
+
+    def use(self, sample: Sample) -> None:
+        """Tells which sample the last answer of a micro-batch has used."""
+        self.exchanged = sample != self.used
+        self.used = sample
 
     def forget(self, first_cells: Mapping[int, int]) -> None:
         """Drops what no later answer needs, which begins at these cells or after them."""
@@ -143,7 +164,8 @@ class Sampler:
             "controller": self.controller.facts(),
             "steps": self.steps.facts(),
             "lowered": self.lowered,
-            "used": [self.used.rate, sorted(self.used.certain)],
+            "exchanged": self.exchanged,
+            "used": [self.used.rate, sorted(self.used.certain), self.used.expected],
         }
 
     def restore(self, facts: Mapping[str, Any]) -> None:
@@ -154,8 +176,9 @@ class Sampler:
         self.load = LiveLoad.from_facts(facts["load"], self.names)
         self.controller.restore(facts["controller"])
         self.steps, self.lowered = Steps.from_facts(facts["steps"]), facts["lowered"]
-        rate, certain = facts["used"]
-        self.used = Sample(rate, frozenset(certain))
+        self.exchanged = facts["exchanged"]
+        rate, certain, expected = facts["used"]
+        self.used = Sample(rate, frozenset(certain), expected)
 
 
 _NOTHING = LoadPart(0, 0, 0, 0)
@@ -191,6 +214,16 @@ def weighted(sample: Sample, entries: Entries) -> Payload:
     weight = round(WHOLE / sample.rate)
     payload = entries.payload
     return payload if weight == 1 else payload._replace(ints=payload.ints * weight, reals=payload.reals * weight)
+
+
+def is_exchanged(shedding: Sampling, before: Sample, after: Sample) -> bool:
+    """Whether it is less work to exchange what differs between two samples than to begin again with the second.
+
+    If rows are sampled, all of them count for others.
+    """
+    if before.is_whole or after.is_whole or isinstance(shedding, RowSampling):
+        return False
+    return before.rate < 2 * after.rate
 
 
 def difference(shedding: Sampling, before: Sample, after: Sample, held: Entries) -> tuple[Flags, Flags]:

@@ -17,7 +17,9 @@ from joinfold.operators.packing.routing import NO_ROWS
 from joinfold.operators.stages.bucket import Bucket
 from joinfold.operators.stages.open_bucket import open_bucket
 from joinfold.operators.state.chunks import Chunks, Store
+from joinfold.operators.state.key_draws import KeyDraws
 from joinfold.operators.state.schema import identity_facts, refuse_others, stored_columns
+from joinfold.operators.state.state_id import StateId
 from joinfold.physical.choice import FoldChoice
 from joinfold.physical.plan import Pipeline
 from joinfold.physical.stored import stored_name
@@ -26,19 +28,20 @@ POSITION = (-1,)  # chunks have the numbers from 0
 
 
 class BucketState:
-    """The state of one bucket of a stage, in a store."""
+    """The state of one bucket of a stage, in a store. A micro-batch opens it, and stores it under ``state_id``."""
 
-    def __init__(self, store: Store, pipeline: Pipeline, number: int, bucket: int, buckets: int) -> None:
+    def __init__(self, store: Store, pipeline: Pipeline, state_id: StateId, buckets: int) -> None:
         self.store = store
         self.pipeline = pipeline
-        self.stage = pipeline.stages[number]
-        self.bucket = bucket
-        self.identity = identity_facts(pipeline, number, buckets)
+        self.state_id = state_id
+        self.stage = pipeline.stages[state_id.stage]
+        self.identity = identity_facts(pipeline, state_id.stage, buckets)
         stored = store.getValue(POSITION)
         self.facts: dict[str, Any] | None = None if stored is None else decode(bytes(stored[0]))[1]
         if self.facts is not None:
             refuse_others(self.facts["identity"], self.identity)
-        self.chunks = Chunks(store, self.facts)
+        state_id.refuse_to_follow(self.facts)
+        self.chunks = Chunks(store, self.facts, KeyDraws.of(pipeline, state_id.stage))
 
     @property
     def token(self) -> str | None:
@@ -48,7 +51,7 @@ class BucketState:
     def open(self, choice: FoldChoice) -> Bucket:
         """The bucket, opened from the state."""
         timing = self.pipeline.timing
-        bucket = open_bucket(self.stage, timing, self.bucket, choice, self.pipeline.shedding)
+        bucket = open_bucket(self.stage, timing, self.state_id.bucket, choice, self.pipeline.shedding)
         if self.facts is None:
             return bucket
         if bucket.shedder is not None:
@@ -70,10 +73,31 @@ class BucketState:
 
     def save(self, bucket: Bucket) -> str:
         """Stores the position of a bucket, whose entries are in the chunks already, and returns a new token."""
-        position = bucket.position.facts(self.pipeline.timing.names)
-        token = uuid.uuid4().hex
-        self.facts = {"token": token, "identity": self.identity, "position": position, **self.chunks.facts()}
+        facts = new_facts(self.pipeline, self.identity, bucket.position, self.chunks)
         if bucket.shedder is not None:
-            self.facts["shedding"] = bucket.shedder.facts()
-        self.store.updateValue(POSITION, (encode(NO_ROWS, self.facts),))
+            facts["shedding"] = bucket.shedder.facts()
+        self._store(facts)
+        token: str = facts["token"]
         return token
+
+    def skip(self, choice: FoldChoice) -> None:
+        """Stores that the bucket got nothing in this micro-batch. The token stays, and so does what memory holds."""
+        if self.facts is None:
+            self.save(self.open(choice))
+        else:
+            self._store(self.facts)
+
+    def _store(self, facts: dict[str, Any]) -> None:
+        self.facts = facts | {"state_id": self.state_id.facts()}
+        store_facts(self.store, self.facts)
+
+
+def new_facts(pipeline: Pipeline, identity: dict[str, Any], position: Position, chunks: Chunks) -> dict[str, Any]:
+    """What is stored beside the chunks of a bucket, with a new token."""
+    facts = {"token": uuid.uuid4().hex, "identity": identity, "position": position.facts(pipeline.timing.names)}
+    return facts | chunks.facts()
+
+
+def store_facts(store: Store, facts: dict[str, Any]) -> None:
+    """Stores the facts of a bucket."""
+    store.updateValue(POSITION, (encode(NO_ROWS, facts),))

@@ -24,6 +24,7 @@ from joinfold.errors import EvaluationError
 from joinfold.operators.batches import by_cell, in_cell_order
 from joinfold.operators.codec import decode, encode
 from joinfold.operators.stages.bucket import Accepted, Bucket
+from joinfold.operators.state.key_draws import NO_DRAWS, KeyDraws
 from joinfold.physical.column_names import CELL
 from joinfold.physical.stage import FoldAtArrivals
 from joinfold.physical.stored import Stored, stored_facts, stored_from
@@ -80,8 +81,9 @@ class ChunkRun:
 class Chunks:
     """The runs of a bucket, oldest first, and the store that has their chunks."""
 
-    def __init__(self, store: Store, facts: dict[str, Any] | None = None) -> None:
+    def __init__(self, store: Store, facts: dict[str, Any] | None = None, draws: KeyDraws = NO_DRAWS) -> None:
         self.store = store
+        self.draws = draws
         self.next_number: int = facts["next"] if facts else 0
         self.runs = [
             ChunkRun(stored_from(kind), is_fresh, first_cell, [Chunk(*chunk) for chunk in chunks])
@@ -105,7 +107,7 @@ class Chunks:
         """Everything that is stored, chunk by chunk, each with its kind."""
         for run in self.runs:
             for chunk in run.chunks:
-                yield run.stored, self._read(chunk)
+                yield run.stored, self._read(run.stored, chunk)
 
     def add(self, accepted: Accepted) -> None:
         """Stores new entries: a fresh run for each kind."""
@@ -125,7 +127,7 @@ class Chunks:
         for run in self.runs:
             chunks = []
             for chunk in run.chunks:
-                entries = self._read(chunk)
+                entries = self._read(run.stored, chunk)
                 held = bucket.still_held(run.stored, entries)
                 if held.num_rows == entries.num_rows:
                     chunks.append(chunk)
@@ -159,7 +161,7 @@ class Chunks:
     def _merge(self, chosen: list[ChunkRun], bucket: Bucket) -> None:
         """Replaces several runs by one, without the entries that have left their window."""
         stored, chunks = chosen[0].stored, [chunk for run in chosen for chunk in run.chunks]
-        entries = in_cell_order([self._read(chunk) for chunk in chunks])
+        entries = in_cell_order([self._read(stored, chunk) for chunk in chunks])
         cells = entries.column(CELL)
         gone = bisect_left(range(len(cells)), True, key=lambda at: not bucket.is_done(stored, cells[at].as_py()))
         are_all = all(run in chosen for run in self.runs if run.stored == stored)
@@ -175,19 +177,19 @@ class Chunks:
         cells = entries.column(CELL)
         for start in range(0, entries.num_rows, ENTRIES_PER_CHUNK):
             part = entries.slice(start, ENTRIES_PER_CHUNK)
-            blob = encode(part)
+            blob = encode(self.draws.left_out(stored, part))
             self.store.updateValue((self.next_number,), (blob,))
             last_cell = cells[start + part.num_rows - 1].as_py()
             chunks.append(Chunk(self.next_number, last_cell, part.num_rows, len(blob)))
             self.next_number += 1
         return ChunkRun(stored, is_fresh, cells[0].as_py(), chunks)
 
-    def _read(self, chunk: Chunk) -> pa.RecordBatch:
+    def _read(self, stored: Stored, chunk: Chunk) -> pa.RecordBatch:
         blob = self.store.getValue((chunk.number,))
         if blob is None:
             hint = "the checkpoint is damaged; use another checkpoint directory."
             raise EvaluationError(f"chunk {chunk.number} of the state is missing", hint)
-        return decode(bytes(blob[0]))[0]
+        return self.draws.derived(stored, decode(bytes(blob[0]))[0])
 
     def _remove(self, chunks: Iterable[Chunk]) -> None:
         for chunk in chunks:

@@ -6,7 +6,7 @@ from joinfold.kernels.grouping import group_rows, sum_ints
 from joinfold.numbers import double_double as dd
 from joinfold.operators.entries import Integers, Payload
 from joinfold.operators.windows.group_totals import GroupTotals
-from joinfold.operators.windows.pair_values import EXACT, PairValues, summed_reals, too_many
+from joinfold.operators.windows.pair_values import PairValues, summed_reals
 from joinfold.physical.stage import Body
 
 
@@ -34,8 +34,7 @@ class AddedTotals(GroupTotals):
         before, moved = totals.ints[groups], sign * payload.ints
         after = before + moved
         # two numbers of one sign gave the other sign: it has wrapped around
-        if ((before ^ after) & (moved ^ after) < 0).any():
-            raise too_many()
+        self.may_have_wrapped |= not self.is_wide and bool(((before ^ after) & (moved ^ after) < 0).any())
         totals.ints[groups] = after
         for hi in range(0, payload.reals.shape[1], 2):
             held = (totals.dds[groups, hi], totals.dds[groups, hi + 1])
@@ -44,8 +43,7 @@ class AddedTotals(GroupTotals):
                 totals.dds[groups, hi], totals.dds[groups, hi + 1] = high, low
                 totals.drift[groups, hi] += sign * drift[:, hi]
                 totals.drift[groups, hi + 1] += np.abs(totals.drift[groups, hi]) + drift[:, hi + 1]
-            if hi // 2 in self.exact and np.abs(high).max() >= EXACT:
-                raise too_many()
+            self.check_exact(hi // 2, np.abs(high).max())
 
 
 def by_group(values: PairValues, codes: Integers) -> PairValues:

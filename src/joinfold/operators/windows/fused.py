@@ -27,7 +27,6 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from joinfold.errors import EvaluationError
 from joinfold.kernels import aggregation_table
 from joinfold.kernels.aggregation_set import AggregationSet
 from joinfold.kernels.aggregation_table import Aggregated, AggregationTable, laid_out
@@ -36,6 +35,7 @@ from joinfold.kernels.products import add_products
 from joinfold.kernels.totals import OF_ALL, OF_DELTA, OF_DELTA_AND_SLOT, OF_SLOT, OF_SLOT_AND_DELTA, Totals
 from joinfold.operators.calendars.calendar import BEGINNING, END
 from joinfold.operators.entries import Entries
+from joinfold.operators.wide_totals import too_many
 from joinfold.operators.windows.group_totals import GroupTotals, Product
 from joinfold.operators.windows.multiplying import multiplied
 from joinfold.operators.windows.stairs import ExtremeStairs
@@ -44,7 +44,6 @@ from joinfold.physical.stage import Body
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 WHOLE = 2**63 - 1
-EXACT = 2.0**100
 
 
 class FusedWindows:
@@ -66,6 +65,26 @@ class FusedWindows:
     def has_drifted(self) -> bool:
         """Whether the rounding error of a floating sum may be too large; the bucket is then rebuilt."""
         return self.totals.has_drifted
+
+    @property
+    def may_have_wrapped(self) -> bool:
+        """Whether an integer of the totals may have wrapped around.
+
+        A limb is at most 2^31 per row, so few combinations cannot wrap around; for many, the actual size of the limbs
+        decides.
+        """
+        totals = self.totals.totals
+        for number in self.totals.exact:
+            self.totals.check_exact(number, float(totals.largest[number]))
+        if self.totals.is_wide or self.totals.may_have_wrapped:
+            return self.totals.may_have_wrapped
+        most = [int(side.largest_magnitude[0]) * side.live_entries for side in self.sets]
+        if prod(most) >= WHOLE:
+            most = [int(side.members()[2][:, 0].sum(dtype=object)) for side in self.sets]
+            if prod(most) >= WHOLE:
+                return True
+        pairs = int(totals.ints[:, 0].max(initial=0))
+        return pairs >= WHOLE >> 32 and pairs * self._largest_factor() >= WHOLE
 
     @property
     def live_entries(self) -> int:
@@ -118,9 +137,10 @@ class FusedWindows:
     def heads(self, now: int) -> list[tuple[Integers, Flags]]:
         """For each extreme, the code of its value in each group at ``now``, and whether the group has one.
 
-        Raises an error first if an integer of the totals might have wrapped around.
+        Raises an error first if an integer of a set might have wrapped around.
         """
-        self._refuse_wrapped()
+        if max(int(side.largest_magnitude.max()) for side in self.sets) >= WHOLE:
+            raise too_many()
         return [stairs.heads(now) for stairs in self.stairs]
 
     def expire(self, now: int) -> None:
@@ -139,28 +159,6 @@ class FusedWindows:
         self.sets[1].update(nothing, nothing, ones, np.zeros((1, 0)), 1)
         for stairs in self.stairs:
             stairs.enter_partners(nothing, nothing, np.array([END]), self.totals.mode([1], 0), None, BEGINNING)
-
-    def _refuse_wrapped(self) -> None:
-        """Raises an error where an integer might have wrapped around: integers are exact, or the query fails.
-
-        A limb is at most 2^31 per row, so few combinations cannot wrap around; for many, the actual size of the limbs
-        decides. Sums of products of two integers are double-doubles, which are exact below 2^100.
-        """
-        totals = self.totals.totals
-        pairs = int(totals.ints[:, 0].max(initial=0))
-        most = [int(side.largest_magnitude[0]) * side.live_entries for side in self.sets]
-        if prod(most) >= WHOLE:
-            most = [int(side.members()[2][:, 0].sum(dtype=object)) for side in self.sets]
-        if (
-            max(int(side.largest_magnitude.max()) for side in self.sets) >= WHOLE
-            or prod(most) >= WHOLE
-            or (pairs >= WHOLE >> 32 and pairs * self._largest_factor() >= WHOLE)
-            or (self.totals.exact and totals.largest[self.totals.exact].max() >= EXACT)
-        ):
-            raise EvaluationError(
-                f"a group has {pairs} combinations, too many to sum numbers of this size exactly",
-                "use a smaller window, or group by more columns.",
-            )
 
     def _largest_factor(self) -> float:
         """The largest product of limbs that a combination adds to an integer, as an average over a slot."""
@@ -204,11 +202,11 @@ class FusedTotals(GroupTotals):
             products = np.array(self.awake, np.int64)
             # all sets are slabs: there are tables only with two inputs
             slabs = [held for held in sets if isinstance(held, AggregationSet)]
-            delta = multiplied(
-                entries, products, ordinal, [(number, slabs[number], number in self.grouped) for number in between]
-            )
-            key, group, integers = delta.key, delta.group, delta.integers
+            others = [(number, slabs[number], number in self.grouped) for number in between]
+            delta = multiplied(entries, products, ordinal, others, self)
+            key, group, integers, reals = delta.key, delta.group, delta.integers, delta.reals
             columns = np.stack([delta.columns, products[:, last]], axis=1)
+            real_columns = np.concatenate([delta.real_columns, self.real_products[:, last]], axis=1)
         add_products(
             key,
             group,

@@ -7,6 +7,9 @@ first counts combinations.
 Floating sums have their drift watched (see ``kernels.aggregation_set``). Each input has one more integer column for
 each real, which counts the rows in which it is not zero. Where no combination of such rows is left, the sum is set to
 zero.
+
+Integers wrap around. As soon as one might have, ``may_have_wrapped`` says so, and the bucket is widened (see
+`operators.wide_totals`).
 """
 
 from collections.abc import Sequence
@@ -18,6 +21,7 @@ from numpy.typing import NDArray
 
 from joinfold.kernels.identity import IdTable
 from joinfold.kernels.totals import Totals
+from joinfold.operators.wide_totals import EXACT, WIDEST, too_many
 from joinfold.physical.payload import ColumnRef, Sums
 from joinfold.physical.stage import Body
 
@@ -27,6 +31,7 @@ Flags = NDArray[np.bool_]
 Ids = NDArray[np.int32]
 Product = tuple[int, ...]
 DRIFTED, WEIGHED = 2.0**-72, 2.0**-51
+PACKED, STEP = 2.0**-76, 2.0**-103  # errors: of sums that entries come with, by weight; of every step, by turnover
 Item = TypeVar("Item", np.int64, np.bool_)
 
 
@@ -38,6 +43,7 @@ class EmittedTotals:
     groups: list[Integers] = field(default_factory=list)
     integers: list[Integers] = field(default_factory=list)
     reals: list[Doubles] = field(default_factory=list)
+    errors: list[Doubles] = field(default_factory=list)
     extremes: list[list[tuple[Integers, Flags]]] = field(default_factory=list)
 
 
@@ -59,6 +65,10 @@ class GroupTotals:
             for number, refs in enumerate(body.real_products)
             if all(ref.is_integer or ref.index in spec.exact for spec, ref in zip(body.all_sums, refs, strict=True))
         ]
+        self.whole = frozenset(body.whole_reals)
+        self.is_wide = body.narrow is not None
+        self.reals = len(body.real_products if body.narrow is None else body.narrow.real_products)
+        self.may_have_wrapped = False
         self.products: tuple[Product, ...] = (*body.integer_products, *self.nonzero.values())
         if body.is_global:  # the one group of the query has the id 0, also if it is divided by replicates
             for table in self.pairs:
@@ -98,7 +108,7 @@ class GroupTotals:
         is emitted even if it is empty.
         """
         self.finish_updates()
-        live = self._changed(heads) if self.only_changed else np.flatnonzero(self.totals.ints[:, 0])
+        live = self._changed(heads) if self.only_changed else self.existing()
         if always and not len(live):
             self.totals.cover(1)
             live = np.zeros(1, np.int64)
@@ -107,7 +117,24 @@ class GroupTotals:
             self.emitted_totals.groups.append(live)
             self.emitted_totals.integers.append(self.totals.ints[live])
             self.emitted_totals.reals.append(self.totals.dds[live])
+            if self.reals and not self.only_changed:
+                self.emitted_totals.errors.append(self._errors(live))
             self.emitted_totals.extremes.append([(_taken(codes, live), _taken(has, live)) for codes, has in heads])
+
+    def existing(self) -> Integers:
+        """The groups that have a combination. In wide totals their number may be 0 modulo 2^64."""
+        there = self.totals.ints[:, 0] != 0
+        return np.flatnonzero(there | (self.totals.dds[:, 2 * self.reals] != 0) if self.is_wide else there)
+
+    def _errors(self, groups: Integers) -> Doubles:
+        """Bounds of the errors of the floating sums of groups, float64[groups, reals]; 0 for sums of integers.
+
+        An entry may have many rows, and their sum is as exact as up to 2^27 steps leave it.
+        """
+        drift = self.totals.drift[groups]
+        errors = PACKED * np.abs(drift[:, 0::2]) + STEP * drift[:, 1::2]
+        errors[:, self.exact] = 0.0
+        return errors[:, : self.reals]
 
     def touch(self, groups: Integers) -> None:
         """Counts groups as changed, whether they have totals yet or not."""
@@ -131,6 +158,14 @@ class GroupTotals:
         emitted, self.emitted_totals = self.emitted_totals, EmittedTotals()
         return emitted
 
+    def check_exact(self, number: int, largest: float) -> None:
+        """Checks the largest value of a real product, if it must be exact; raises an error if no width is enough."""
+        if number not in self.exact or largest < EXACT:
+            return
+        if number not in self.whole or largest >= (WIDEST if self.is_wide else np.inf):
+            raise too_many()
+        self.may_have_wrapped = not self.is_wide
+
     @property
     def has_drifted(self) -> bool:
         """Whether the error of a floating sum may exceed 1e-9 of its weight.
@@ -142,9 +177,10 @@ class GroupTotals:
         if not self.nonzero:
             return False
         self.finish_updates()
-        weight, turnover = self.totals.drift[:, 0::2], self.totals.drift[:, 1::2]
+        drift, dds = self.totals.drift[:, : 2 * self.reals], self.totals.dds[:, : 2 * self.reals]
+        weight, turnover = drift[:, 0::2], drift[:, 1::2]
         with np.errstate(invalid="ignore"):
-            least = np.maximum(np.abs(self.totals.dds[:, 0::2]), weight - WEIGHED * turnover)
+            least = np.maximum(np.abs(dds[:, 0::2]), weight - WEIGHED * turnover)
             return not bool((np.isfinite(turnover) & (least >= DRIFTED * turnover)).all())
 
     def finish_updates(self) -> None:
@@ -154,7 +190,7 @@ class GroupTotals:
         """
         if not (self.only_changed or self.body.real_products):
             return
-        touched = self.totals.take_touched()
+        touched = self.totals.take_touched(self.reals if self.is_wide else None)
         if self.only_changed:
             self.touched.append(touched)
         for number, product in self.nonzero.items():

@@ -4,8 +4,8 @@ The two ways of answering, at instants (`stages.fold`) and at arrivals (`stages.
 and leave.
 
 Ids and labels are never freed, and floating sums drift. So all of this is rebuilt from the live entries now and then:
-when few of the ids are still in use, when no label is left between two values, and when a sum has become so small that
-rounding errors of its earlier values could show in it.
+when few of the ids are still in use, when no label is left between two values, when a sum has become so small that
+rounding errors of its earlier values could show in it, and when an integer might have wrapped around.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,13 +17,14 @@ import pyarrow as pa
 from joinfold.operators.batches import together
 from joinfold.operators.entries import Entries, Flags, Integers
 from joinfold.operators.vocabulary import Vocabulary
+from joinfold.operators.wide_totals import alike, narrowed
 from joinfold.operators.windows.fused import FusedWindows
 from joinfold.operators.windows.group_totals import GroupTotals
 from joinfold.operators.windows.matched import MatchedWindows
 from joinfold.operators.windows.summed import SummedWindows
 from joinfold.physical.choice import FoldChoice
-from joinfold.physical.column_names import INSTANT, extreme_column, integer_column, real_columns
-from joinfold.physical.stage import Body
+from joinfold.physical.column_names import INSTANT, error_column, extreme_column, integer_column, real_columns
+from joinfold.physical.stage import Body, Totals
 
 MANY = 2**16  # tables with fewer ids are never rebuilt for their size
 
@@ -41,6 +42,10 @@ class Windows(Protocol):
     @property
     def has_drifted(self) -> bool:
         """Whether the rounding error of a floating sum may be too large; the bucket is then rebuilt."""
+
+    @property
+    def may_have_wrapped(self) -> bool:
+        """Whether an integer of the totals may have wrapped around; the bucket is then rebuilt with wide totals."""
 
     @property
     def live_entries(self) -> int:
@@ -69,8 +74,8 @@ class Windows(Protocol):
     def heads(self, now: int) -> list[tuple[Integers, Flags]]:
         """For each extreme, the code of its value in each group at ``now``, and whether the group has one.
 
-        It is called whenever groups are emitted. Windows that do not check every sum of integers as they add it raise
-        an error here if one might have wrapped around.
+        It is called whenever groups are emitted. Windows raise an error here if an integer that they sum themselves,
+        before anything is multiplied, might have wrapped around.
         """
 
     def expire(self, now: int) -> None:
@@ -122,15 +127,33 @@ class Live:
     def touch_groups_of(self, other: "Live") -> None:
         """Lets a view emit the groups that ``other`` has had too, even if they are gone now."""
         theirs, totals = other.windows.totals, self.windows.totals
-        groups = np.flatnonzero(theirs.totals.ints[:, 0])
+        groups = theirs.existing()
         ids = self.vocabulary.group_ids_of(other.vocabulary, theirs.group_ids(groups))
         if len(groups) and ids:
             totals.touch(totals.group_of([ids[ordinal] for ordinal in totals.grouped]))
 
-    def groups(self) -> list[pa.Array]:
-        """The columns of the groups that exist."""
+    def touch_all_groups(self) -> None:
+        """Lets a view emit all groups that exist, also those that have not changed."""
         totals = self.windows.totals
-        return self.vocabulary.group_columns(totals.group_ids(np.flatnonzero(totals.totals.ints[:, 0])))
+        groups = totals.existing()
+        if len(groups):
+            totals.touch(groups)
+
+    def combinations(self, now: int | None) -> float:
+        """How many combinations the windows hold; ``now`` is the last instant, None before the first."""
+        if now is not None:
+            self.windows.advance(now)  # PC has no totals before this, after a rebuild
+        return float(self.windows.totals.totals.ints[:, 0].sum())
+
+    def replicates(self) -> Integers:
+        """The replicates of all groups that exist, of a sample of keys; −1 for what is not sampled."""
+        totals = self.windows.totals
+        existing = totals.existing()
+        if not len(existing):  # then the vocabulary may know no group at all
+            return existing
+        columns = self.vocabulary.group_columns(totals.group_ids(existing))
+        found: Integers = columns[self.body.groups.index(self.body.replicates[0])].to_numpy()
+        return found
 
     def emit(self, instant: int, now: int, always: bool) -> None:
         """Emits the groups as they are ``now``, under an instant or another number."""
@@ -140,9 +163,13 @@ class Live:
     def emitted(self) -> pa.RecordBatch | None:
         """Takes all rows that were emitted, with groups and extremes as values again; None where there are none."""
         parts, self.earlier = self.emitted_so_far(), []
-        if len(parts) < 2:
-            return parts[0] if parts else None
-        return together(parts)
+        if not parts:
+            return None
+        if self.body.narrow is None:
+            return parts[0] if len(parts) == 1 else together(parts)
+        totals = Totals.of(self.body)
+        whole = together(alike(totals, parts))
+        return narrowed(totals, whole) if self.windows.totals.only_changed else whole
 
     def emitted_so_far(self) -> list[pa.RecordBatch]:
         """Takes all rows that were emitted, as several batches."""
@@ -162,6 +189,8 @@ class Live:
         for number in range(reals.shape[1] // 2):
             high, low = real_columns(number)
             columns |= {high: pa.array(reals[:, 2 * number]), low: pa.array(reals[:, 2 * number + 1])}
+        for number, errors in enumerate(np.concatenate(taken.errors).T if taken.errors else ()):
+            columns[error_column(number)] = pa.array(errors)
         for number, labels in enumerate(self.vocabulary.extremes):
             codes = np.concatenate([extremes[number][0] for extremes in taken.extremes])
             has = np.concatenate([extremes[number][1] for extremes in taken.extremes])

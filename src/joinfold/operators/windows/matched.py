@@ -52,6 +52,11 @@ class MatchedWindows:
         return self.totals.has_drifted
 
     @property
+    def may_have_wrapped(self) -> bool:
+        """Whether an integer of the totals may have wrapped around."""
+        return self.totals.may_have_wrapped
+
+    @property
     def live_entries(self) -> int:
         """How many members the windows have."""
         return sum(len(window.members) for window in self.windows)

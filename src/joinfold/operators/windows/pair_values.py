@@ -7,16 +7,13 @@ from functools import reduce
 
 import numpy as np
 
-from joinfold.errors import EvaluationError
 from joinfold.kernels.grouping import sum_dds
 from joinfold.numbers import double_double as dd
 from joinfold.operators.entries import Doubles, Integers, Payload, Rows, joined_payloads
+from joinfold.operators.wide_totals import WHOLE
 from joinfold.operators.windows.group_totals import GroupTotals
 from joinfold.operators.windows.side import Side
 from joinfold.physical.stage import Body
-
-WHOLE = 2.0**63
-EXACT = 2.0**100
 
 
 @dataclass(slots=True)
@@ -69,10 +66,9 @@ def _integer_products(body: Body, totals: GroupTotals, sides: Sequence[Side]) ->
         factors = [side.payload.ints[:, column] for side, column in zip(sides, product, strict=True)]
         if product[-1] == 0:  # the pair counts 1
             factors = factors[: len(body.inputs)]
-        if len(found) * math.prod(map(_largest, factors)) >= WHOLE:
+        if not totals.is_wide and len(found) * math.prod(map(_largest, factors)) >= WHOLE:
             sizes = [np.abs(factor.astype(np.float64)) for factor in factors]
-            if reduce(np.multiply, sizes).sum() >= WHOLE:
-                raise too_many()
+            totals.may_have_wrapped |= bool(reduce(np.multiply, sizes).sum() >= WHOLE)
         found[:, number] = reduce(np.multiply, factors)
     return found
 
@@ -103,17 +99,8 @@ def _real_products(body: Body, totals: GroupTotals, sides: Sequence[Side]) -> tu
         found[:, 2 * number], found[:, 2 * number + 1] = product
         if number in totals.nonzero:
             drift[:, 2 * number], drift[:, 2 * number + 1] = weight, turnover
-        if number in totals.exact and np.abs(product[0]).max(initial=0.0) >= EXACT:
-            raise too_many()
+        totals.check_exact(number, np.abs(product[0]).max(initial=0.0))
     return found, drift
-
-
-def too_many() -> EvaluationError:
-    """The error for sums of integers that would not be exact."""
-    return EvaluationError(
-        "a group has too many combinations to sum numbers of this size exactly",
-        "use a smaller window, or group by more columns.",
-    )
 
 
 def joined_values(many: Sequence[PairValues]) -> PairValues:

@@ -28,9 +28,10 @@ from joinfold.operators.calendars.calendar import END
 from joinfold.operators.entries import Entries, Flags, Ids, Integers, Payload
 from joinfold.operators.methods.ic import Incremental
 from joinfold.operators.vocabulary import Vocabulary
+from joinfold.operators.wide_totals import too_many
 from joinfold.operators.windows.group_totals import GroupTotals
 from joinfold.operators.windows.pair import pair_side
-from joinfold.operators.windows.pair_values import pair_values, too_many
+from joinfold.operators.windows.pair_values import pair_values
 from joinfold.operators.windows.probing import KeyIds
 from joinfold.operators.windows.ranges import LEAST, MOST
 from joinfold.operators.windows.side import Side
@@ -86,6 +87,11 @@ class SummedWindows:
     def has_drifted(self) -> bool:
         """Whether the rounding error of a floating sum may be too large; the bucket is then rebuilt."""
         return self.totals.has_drifted or any(sums.has_drifted for sums in self._sums)
+
+    @property
+    def may_have_wrapped(self) -> bool:
+        """Whether an integer of the totals may have wrapped around."""
+        return self.totals.may_have_wrapped
 
     @property
     def live_entries(self) -> int:

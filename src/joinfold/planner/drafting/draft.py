@@ -7,6 +7,7 @@ from columns that entries carry. Queries that no engine runs yet are refused her
 The draft chooses nothing. Statistics are sampled with its help, and the passes of `planner.planning` continue from it.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
@@ -50,7 +51,7 @@ from joinfold.physical.timing import (
 )
 from joinfold.planner.drafting.estimating import estimates_of
 from joinfold.planner.drafting.gathered_columns import GatheredColumns
-from joinfold.planner.drafting.homes import Homes, with_homes
+from joinfold.planner.drafting.homes import NOTHING_KNOWN, Homes, Matches, with_homes
 from joinfold.planner.drafting.linking import pair_conditions, ranges_of
 from joinfold.planner.drafting.rationing import ration_pairs
 from joinfold.planner.drafting.sampling import Sampled, sample_keys, sample_rows
@@ -61,13 +62,19 @@ from joinfold.types import BOOLEAN
 from joinfold.window import Grid, PartitionedRows, RangeByRows, Rows, Window
 
 
-def draft(query: LogicalQuery, sampler: Sampler = "key") -> PlannedQuery:
+def draft(
+    query: LogicalQuery,
+    sampler: Sampler = "key",
+    matches: Matches = NOTHING_KNOWN,
+    homes_of: Mapping[str, str] | None = None,
+) -> PlannedQuery:
     """A plan of one stage, with the usual choice; raises `QueryError` for a query that no engine runs yet.
 
-    SHED samples as the query says, else by ``sampler``.
+    SHED samples as the query says, else by ``sampler``. The homes of relations follow from ``matches``, unless
+    ``homes_of`` has them.
     """
     _refuse_unsupported(query)
-    homes = with_homes(query)
+    homes = with_homes(query, matches, homes_of)
     alone, timing = homes.query, timing_of(homes.query)
     gathered = GatheredColumns(timing.names, homes.written)
     for number, key in enumerate(alone.graph.keys):
@@ -124,6 +131,8 @@ def timing_of(query: LogicalQuery) -> Timing:
         windows=tuple(windows),
         delays_us=tuple(input_.source.delay_us for input_ in query.streams),
         rule=_rule(query, windows),
+        has_ahead=tuple(input_.source.ahead_us is not None for input_ in query.streams),
+        idles_us=tuple(input_.source.idle_us for input_ in query.streams),
     )
 
 
@@ -140,8 +149,6 @@ def _refuse_unsupported(query: LogicalQuery) -> None:
     filtered = [i for i in query.streams if isinstance(i.window, PartitionedRows) and query.filters(i.alias)]
     reasons.append((bool(filtered) and query.is_estimate, "SHED over PARTITION BY windows with a filter"))
     if query.is_plain_join and query.shed is not None:
-        by_key = any(isinstance(window, PartitionedRows) for window in windows)
-        reasons.append((by_key, "SHED for a plain join of PARTITION BY windows"))
         reasons.append((isinstance(query.sync, logical.OnWindowId), "SHED for a plain join with SYNC ON WINDOW ID"))
     for applies, what in reasons:
         if applies:

@@ -8,22 +8,28 @@ Each match is one row, which stays in the window as long as the row of the strea
       AND a.id = b.auction                          WHERE a.id = b.auction
       AND b.price > p.most                            AND b.price > a."p.most"
 
-Relations that are connected by conditions are joined to one stream together, their *home*. It is the first stream with
-an equality to one of them, or else the first that shares any condition with them. Conditions that read only the home
-and its relations are checked there. Every other expression reads the relations' columns as if they were columns of the
-home.
+Each relation is joined to one stream, its *home*: the stream that an equality connects with it. If there are several,
+it is the one whose rows have the fewest matches. A relation without such an equality goes to the home of a relation
+that an equality connects with it, and both are joined to the home together. Conditions that read only a home and its
+relations are checked there. Every other expression reads the columns of relations as if they were columns of their
+homes, so conditions between relations of different homes become conditions between streams.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
 from typing import TypeVar
 
 from joinfold.logical.expressions import Call, Column, Expression, inputs_read, rewrite
 from joinfold.logical.query import LogicalQuery
+from joinfold.logical.sampling import every_pair_matches
 from joinfold.physical.plan import Attachment, Equality
 from joinfold.planner.drafting.widening import converted
 
 Node = TypeVar("Node", bound=Expression)
+Matches = Mapping[tuple[str, str], float]  # by relation and stream: how many rows of the relation match a row
+NOTHING_KNOWN: Matches = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +56,21 @@ class _Borrowed(Column):
     written: Column
 
 
-def with_homes(query: LogicalQuery) -> Homes:
-    """The query over streams alone, with a home for every relation."""
+def with_homes(query: LogicalQuery, matches: Matches = NOTHING_KNOWN, homes: Mapping[str, str] | None = None) -> Homes:
+    """The query over streams alone, with a home for every relation; ``homes``, if given, are those of a checkpoint."""
     relations = [input_.alias for input_ in query.inputs if input_.window is None]
     if not relations:
         return Homes(query, {}, {})
-    parts = _connected(relations, query.where)
-    home_of = {alias: _home(query, members) for members in parts for alias in members}
+    home_of = _chosen(query, matches) if homes is None else homes
     attached: dict[str, tuple[Attachment, ...]] = {}
     matching: dict[str, tuple[Expression, ...]] = {}
     checked: set[Expression] = set()
     for home in dict.fromkeys(home_of.values()):
-        own = [members for members in parts if home_of[min(members)] == home]
-        around = frozenset({home}).union(*own)
+        own = [alias for alias in relations if home_of[alias] == home]
+        around = frozenset({home, *own})
         local = [part for part in query.where if reads_within(part, around) and inputs_read(part) != {home}]
-        attached[home] = tuple(_attachment(query, home, members, local) for members in own)
+        parts = _parts(query.where, home, own)
+        attached[home] = tuple(_attachment(query, home, members, local, matches) for members in parts)
         by_attachments = {part for attachment in attached[home] for part in attachment.said}
         matching[home] = tuple(part for part in local if part not in by_attachments)
         checked.update(local)
@@ -108,30 +114,120 @@ def reads_within(expression: Expression, inputs: frozenset[str]) -> bool:
     return bool(reads) and reads <= inputs
 
 
-def _attachment(query: LogicalQuery, home: str, members: frozenset[str], local: list[Expression]) -> Attachment:
+def homes_are_open(query: LogicalQuery) -> bool:
+    """Whether equalities connect some relation with several streams, so that the number of matches decides."""
+    relations = [input_.alias for input_ in query.inputs if input_.window is None]
+    return any(len(_equal_streams(query, frozenset({alias}))) > 1 for alias in relations)
+
+
+def _attachment(
+    query: LogicalQuery, home: str, members: frozenset[str], local: list[Expression], matches: Matches
+) -> Attachment:
     return Attachment(
         tuple(input_ for input_ in query.inputs if input_.alias in members),
         tuple(part for part in local if reads_within(part, members)),
         equalities(local, frozenset({home}), members),
+        matches.get((min(members), home)) if len(members) == 1 else None,
     )
 
 
-def _home(query: LogicalQuery, members: frozenset[str]) -> str:
-    """The first stream with an equality to these relations, or else with any condition on them.
+def _chosen(query: LogicalQuery, matches: Matches) -> dict[str, str]:
+    """The home of each relation.
 
     There always is one: binding refuses inputs that no condition connects.
     """
-    streams = [input_.alias for input_ in query.streams]
-    equal = [alias for alias in streams if equalities(query.where, frozenset({alias}), members)]
+    homes: dict[str, str] = {}
+    waiting = _placed_together(query)
+    while waiting:
+        members, home = next(
+            (members, home)
+            for found in (_of_equal_stream, _of_equal_relation, _of_any_condition)
+            for members in waiting
+            if (home := found(query, members, homes, matches)) is not None
+        )
+        waiting.remove(members)
+        homes |= dict.fromkeys(members, home)
+    return homes
+
+
+def _placed_together(query: LogicalQuery) -> list[frozenset[str]]:
+    """Each relation by itself, or in parts that must have the same home.
+
+    If rows may be sampled, conditions between relations must not become conditions between streams.
+    """
+    relations = [input_.alias for input_ in query.inputs if input_.window is None]
+    alone = [frozenset({alias}) for alias in relations]
+    return _connected(alone, query.where) if query.is_estimate and every_pair_matches(query) else alone
+
+
+def _of_equal_stream(
+    query: LogicalQuery, members: frozenset[str], homes: Mapping[str, str], matches: Matches
+) -> str | None:
+    """The stream with an equality whose rows have the fewest matches, or else with the most equalities."""
+    equal = _equal_streams(query, members)
+    fewest = {alias: sum(matches.get((member, alias), 0.0) for member in members) for alias in equal}
+    return min(equal, key=lambda alias: (fewest[alias], -equal[alias]), default=None)
+
+
+def _of_equal_relation(
+    query: LogicalQuery, members: frozenset[str], homes: Mapping[str, str], matches: Matches
+) -> str | None:
+    """The home of the first relation with an equality."""
+    equal = (homes[alias] for alias in homes if equalities(query.where, frozenset({alias}), members))
+    return next(equal, None)
+
+
+def _of_any_condition(
+    query: LogicalQuery, members: frozenset[str], homes: Mapping[str, str], matches: Matches
+) -> str | None:
+    """The first stream that shares a condition, or else the home of the first relation that does."""
+    known = {input_.alias: input_.alias for input_ in query.streams} | dict(homes)
     reading = [inputs_read(part) for part in query.where if inputs_read(part) & members]
-    return (*equal, *(alias for alias in streams if any(alias in reads for reads in reading)))[0]
+    return next((known[alias] for alias in known if any(alias in reads for reads in reading)), None)
 
 
-def _connected(relations: list[str], where: tuple[Expression, ...]) -> list[frozenset[str]]:
+def _equal_streams(query: LogicalQuery, members: frozenset[str]) -> dict[str, int]:
+    """How many equalities each stream has with these relations, for those that have some."""
+    found = {own.alias: len(equalities(query.where, frozenset({own.alias}), members)) for own in query.streams}
+    return {alias: number for alias, number in found.items() if number}
+
+
+def _parts(where: tuple[Expression, ...], home: str, relations: list[str]) -> list[frozenset[str]]:
+    """The relations of a home in parts that are joined to it one after another.
+
+    A relation with an equality to the home is a part of its own. Others join the part that an equality, or else any
+    condition over relations alone, connects them with.
+    """
+    parts = [frozenset({own}) for own in relations if equalities(where, frozenset({home}), frozenset({own}))]
+    waiting = [own for own in relations if frozenset({own}) not in parts]
+    while waiting:
+        found = next(
+            (
+                (own, part)
+                for connects in (lambda own, part: equalities(where, own, part), partial(_share, where))
+                for own in waiting
+                for part in parts
+                if connects(frozenset({own}), part)
+            ),
+            None,
+        )
+        own, part = found or (waiting[0], frozenset[str]())
+        waiting.remove(own)
+        parts = [*(other for other in parts if other != part), part | {own}]
+    return parts
+
+
+def _share(where: tuple[Expression, ...], one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether a condition over relations alone connects these."""
+    reading = [inputs_read(part) for part in where if reads_within(part, one | other)]
+    return any(reads & one and reads & other for reads in reading)
+
+
+def _connected(parts: list[frozenset[str]], where: tuple[Expression, ...]) -> list[frozenset[str]]:
     """The relations in connected parts: no condition over relations alone reads two parts."""
-    parts = [frozenset({alias}) for alias in relations]
+    relations = frozenset[str]().union(*parts)
     for condition in where:
-        if reads_within(condition, frozenset(relations)):
+        if reads_within(condition, relations):
             linked = [part for part in parts if part & inputs_read(condition)]
             parts = [part for part in parts if part not in linked] + [frozenset[str]().union(*linked)]
     return parts

@@ -22,7 +22,7 @@ def choose_sampler(plan: PlannedQuery, context: Context) -> PlannedQuery:
         return plan
     drafts = {"key": plan}
     if shed.how.sampler is None and allows_row_sampling(plan.query):
-        drafts["row"] = draft(plan.query, "row")
+        drafts["row"] = draft(plan.query, "row", plan.matches, plan.homes)
     if statistics is None:
         return drafts.get(context.sampler or "key", plan)
     cores = os.cpu_count() or 1

@@ -1,62 +1,12 @@
-"""A Spark that is there may be set in a way that joinfold cannot work with; it says so before anything runs."""
+"""The Spark that joinfold starts: its settings, its Java."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import joinfold as jf
-from joinfold.runtime import local
-
-ANSI = "spark.sql.ansi.enabled"
-STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
-HDFS = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
-
-
-@pytest.fixture
-def restored(spark: Any) -> Iterator[Any]:
-    """The session, whose settings are as before afterwards."""
-    before = {name: spark.conf.get(name) for name in (ANSI, STATE_STORE)}
-    yield spark
-    for name, value in before.items():
-        spark.conf.set(name, value)
-
-
-def query_over(spark: Any, is_streaming: bool) -> jf.Query:
-    session = jf.Session(spark)
-    reader = spark.readStream if is_streaming else None
-    rows = reader.format("rate").load() if reader else spark.sql("SELECT timestamp_micros(1) AS timestamp, 1 AS value")
-    session.stream("r", rows, time="timestamp")
-    return session.sql("SELECT COUNT(*) AS n FROM r [TUMBLE 1 SECOND]")
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize(("name", "value", "told"), [(ANSI, "false", "ANSI mode"), (STATE_STORE, HDFS, "RocksDB")])
-def test_a_stream_is_refused_with_the_setting_to_change(
-    restored: Any, tmp_path: Path, name: str, value: str, told: str
-) -> None:
-    spark = restored
-    query = query_over(spark, is_streaming=True)
-    spark.conf.set(name, value)
-    with pytest.raises(jf.SetupError, match=told) as refused:
-        query.start("noop", checkpoint=f"{tmp_path}/checkpoint")
-    assert not (tmp_path / "checkpoint").exists()
-    with pytest.raises(jf.SetupError, match=told):
-        query.to_df()
-    assert refused.value.hint is not None
-    exec(refused.value.hint.partition(": ")[2], {"spark": spark})
-    assert query.to_df().isStreaming
-
-
-@pytest.mark.spark
-def test_bounded_data_need_no_state_store(restored: Any) -> None:
-    spark = restored
-    spark.conf.set(STATE_STORE, HDFS)
-    assert query_over(spark, is_streaming=False).collect()["n"].to_pylist() == [1, 0]
-    spark.conf.set(ANSI, "false")
-    with pytest.raises(jf.SetupError, match="ANSI mode"):
-        query_over(spark, is_streaming=False).collect()
+from joinfold.runtime.sessions import local
 
 
 @pytest.mark.parametrize("name", local.JAVA_VARIABLES)
@@ -110,4 +60,4 @@ def test_without_java_it_is_said_at_once(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.spark
 def test_a_session_that_is_there_is_taken(spark: Any) -> None:
-    assert local.start_local_spark() is spark
+    assert local.start_local_spark().sparkContext is spark.sparkContext
