@@ -102,11 +102,12 @@ def run(machine: InProcess, batches: Sequence[Data]) -> tuple[Answers, dict[int,
     for batch in batches:
         feed(machine, batch)
         found += answer(machine)
-        folds = [bucket for bucket in machine.buckets[-len(machine.shuffle_keys) :] if isinstance(bucket, LiveBucket)]
+        last = machine.buckets[-len(machine.shuffle_keys) :]
+        folds = [bucket for bucket in last if isinstance(bucket, LiveBucket) and bucket.sampler is not None]
         assert all(fold.samples == folds[0].samples for fold in folds)
-        before = len(samples) if isinstance(folds[0], ArrivalFold) else 0
-        samples |= {before + number: sample for number, sample in folds[0].samples.items()}
+        before = len(samples) if any(isinstance(fold, ArrivalFold) for fold in folds) else 0
         for fold in folds:
+            samples |= {before + number: sample for number, sample in fold.samples.items()}
             fold.samples = {}
     return found, samples
 

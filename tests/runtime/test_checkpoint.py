@@ -253,6 +253,21 @@ def test_a_file_source_that_has_lost_a_part_of_its_log_is_refused(
             start(spark, tmp_path)
 
 
+@pytest.mark.parametrize(("kept", "lost"), [(["0", "1", "2"], None), (["0", "2"], "sources/0/1")])
+def test_a_source_that_is_read_twice_has_one_log(spark: Any, tmp_path: Path, kept: list[str], lost: str | None) -> None:
+    """Spark writes its offset twice, and then comes the offset of the next source."""
+    start(spark, tmp_path)
+    for name in ("offsets/3", "commits/3", *(f"sources/0/{own}" for own in kept), "sources/1/0"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text('v1\n{"conf":{}}\n{"logOffset":2}\n{"logOffset":2}\n{"logOffset":0}\n')
+    (tmp_path / "metadata").write_text(QUERY_ID)
+    if lost is None:
+        start(spark, tmp_path)
+    else:
+        with pytest.raises(jf.UsageError, match=f"has lost its file '{lost}'"):
+            start(spark, tmp_path)
+
+
 @pytest.mark.parametrize("name", ["offsets/3", "commits/3", "sources/0/2", "sources/0/1.compact"])
 @pytest.mark.parametrize("text", ["", "v", 'v1\n{"path":"a'], ids=["empty", "cut short", "cut in a line"])
 def test_a_log_that_is_cut_short_is_named(spark: Any, tmp_path: Path, name: str, text: str) -> None:

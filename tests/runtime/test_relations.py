@@ -59,6 +59,24 @@ def test_a_restart_keeps_the_home_whatever_the_relation_has_now(spark: Any, tmp_
 
 
 @pytest.mark.spark
+def test_a_stream_that_is_read_with_and_without_a_relation_is_started_again(spark: Any, tmp_path: Path) -> None:
+    """Spark reads it twice, and keeps one log of its files."""
+    text = "SELECT COUNT(*) AS n FROM a x [ROWS 9], a y [ROWS 9], r WHERE x.v < y.v AND y.k = r.k"
+    (tmp_path / "a").mkdir()
+    for number in range(2):
+        rows = [{"ts": number * 100 + ts, "k": 1, "v": ts} for ts in range(3)]
+        parquet.write_table(to_arrow(rows, read_schema(STREAM)), tmp_path / "a" / f"{number}.parquet")
+        session = jf.Session(spark)
+        session.stream("a", spark.readStream.schema(STREAM).parquet(f"{tmp_path}/a"), time="ts")
+        session.table("r", to_arrow([{"k": 1, "x": 0, "name": ""}], read_schema(PEOPLE)))
+        handle = session.sql(text).start(
+            "parquet", checkpoint=f"{tmp_path}/checkpoint", trigger="available", path=f"{tmp_path}/out"
+        )
+        assert handle.wait(120)
+    assert [own.name for own in (tmp_path / "checkpoint" / "sources").iterdir()] == ["0"]
+
+
+@pytest.mark.spark
 @few
 @given(case=WITH_RELATIONS)
 def test_static_frames(spark: Any, case: Case) -> None:

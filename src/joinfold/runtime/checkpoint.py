@@ -299,24 +299,37 @@ def _is_uuid(text: Any) -> bool:
 def _lost_logs(spark: SparkSession, directory: str, batch: int) -> list[str]:
     """The files that the logs of file sources lack, from the last compacted one to that of a micro-batch.
 
-    Also refuses damaged ones.
+    Also refuses damaged ones. The n-th offset of a micro-batch belongs to the n-th source, unless one source is read
+    twice: it then has two offsets and one log. Which offset is whose is unknown in that case, so each log has to reach
+    as far as its own last file.
     """
-    lines = _log_lines(spark, directory, f"offsets/{batch}", parsed=1)
-    interval, lost = int(spark.conf.get(_COMPACT_INTERVAL) or 1), []
-    for source, line in enumerate(lines[1:]):
-        found = re.fullmatch(r'\{"logOffset":(\d+)\}', line)
-        names = _names(spark, directory, f"sources/{source}") if found else set()
-        for number in range(int(found[1]) if found else -1, -1, -1):
-            if f"{number}{_COMPACT}" in names:
-                _log_lines(spark, directory, f"sources/{source}/{number}{_COMPACT}")
-                break
-            if str(number) in names:
-                _log_lines(spark, directory, f"sources/{source}/{number}")
-            else:
-                is_compact = (number + 1) % interval == 0
-                lost.append(f"sources/{source}/{number}{_COMPACT if is_compact else ''}")
-                break
-    return lost
+    offsets = _log_lines(spark, directory, f"offsets/{batch}", parsed=1)[1:]
+    found = [re.fullmatch(r'\{"logOffset":(\d+)\}', line) for line in offsets]
+    logs = {number: int(own[1]) for number, own in enumerate(found) if own}
+    sources = _numbers(spark, directory, "sources")
+    if len(sources) < len(offsets):
+        logs = {number: _last(spark, directory, number) for number in sources} if all(found) else {}
+    lost = (_lost_log(spark, directory, f"sources/{source}", last) for source, last in sorted(logs.items()))
+    return [name for name in lost if name is not None]
+
+
+def _last(spark: SparkSession, directory: str, source: int) -> int:
+    """The number of the last file in the log of a source; -1 if there is none."""
+    names = [name.removesuffix(_COMPACT) for name in _names(spark, directory, f"sources/{source}")]
+    return max((int(name) for name in names if name.isdigit()), default=-1)
+
+
+def _lost_log(spark: SparkSession, directory: str, folder: str, last: int) -> str | None:
+    """The file that a log lacks, counting back from its last one to a compacted one; reads the files on the way."""
+    names, interval = _names(spark, directory, folder), int(spark.conf.get(_COMPACT_INTERVAL) or 1)
+    for number in range(last, -1, -1):
+        if f"{number}{_COMPACT}" in names:
+            _log_lines(spark, directory, f"{folder}/{number}{_COMPACT}")
+            break
+        if str(number) not in names:
+            return f"{folder}/{number}{_COMPACT if (number + 1) % interval == 0 else ''}"
+        _log_lines(spark, directory, f"{folder}/{number}")
+    return None
 
 
 def _log_lines(spark: SparkSession, directory: str, name: str, parsed: int | None = None) -> list[str]:
