@@ -291,6 +291,25 @@ REFUSALS = (
         "No engine runs SHED yet for a plain join with SYNC ON WINDOW ID",
         lambda asked: asked.shed is not None and not asked.is_estimate and "SYNC ON WINDOW ID" in asked.text,
     ),
+    Refusal(
+        "no engine runs SHED over PARTITION BY windows beside other ROWS windows yet$",
+        SEMANTICS,
+        "window that stands beside another window by rows",
+        lambda asked: asked.is_estimate and asked.has_window(PartitionedRows) and asked.has_window(Rows, RangeByRows),
+    ),
+    Refusal(
+        "no engine runs SHED over PARTITION BY windows with a filter yet$",
+        SEMANTICS,
+        "or whose input has a filter",
+        lambda asked: (
+            asked.is_estimate
+            and asked.query is not None
+            and any(
+                isinstance(input_.window, PartitionedRows) and asked.query.filters(input_.alias)
+                for input_ in asked.query.streams
+            )
+        ),
+    ),
     # --- by the planner: plans that are impossible
     Refusal(
         "IC cannot maintain a MIN or MAX$",

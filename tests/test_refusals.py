@@ -87,6 +87,14 @@ NEIGHBOURS = [
         asked(COLUMNS, SLIDE, SLIDE, f"{KEYS} SYNC ON WINDOW ID {HOLD}"),
         asked(COUNT, SLIDE, SLIDE, f"{KEYS} SYNC ON WINDOW ID {HOLD}"),
     ),
+    (
+        asked(COUNT, "[PARTITION BY k ROWS 1]", "[ROWS 2]", f"{KEYS} {HOLD}"),
+        asked(COUNT, "[PARTITION BY k ROWS 1]", SLIDE, f"{KEYS} {HOLD}"),
+    ),
+    (
+        asked(COUNT, "[PARTITION BY k ROWS 1]", SLIDE, f"{KEYS} AND a.v > 1 {HOLD}"),
+        asked(COUNT, "[PARTITION BY k ROWS 1]", SLIDE, f"{KEYS} AND b.v > 1 {HOLD}"),
+    ),
     (asked(MAX, SLIDE, SLIDE, forced=Plan("ic")), asked(MAX, SLIDE, SLIDE, forced=Plan("tc"))),
     (asked(COUNT, SLIDE, "[ROWS 2]", forced=Plan("tc")), asked(COUNT, SLIDE, "[ROWS 2]", forced=Plan("ic"))),
     (asked(MAX, SLIDE, "[ROWS 2]", forced=EARLY), asked(COUNT, SLIDE, "[ROWS 2]", forced=EARLY)),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.inprocess import InProcess
 from joinfold.inprocess.frames import frame_batch
+from joinfold.inprocess.relations import attached_sides
 from joinfold.logical.query import Source
 from joinfold.logical.sql import query_text
 from joinfold.operators.batches import draws_of
@@ -25,7 +26,7 @@ from joinfold.reference.contents import Timed
 from joinfold.reference.rationing import Rations
 from joinfold.reference.streaming import stream
 from joinfold.shedding.allocation import Share
-from tests.operators.runs import Data, Row, answer, tables_of
+from tests.operators.runs import Data, answer, tables_of
 from tests.operators.state.kept import Query
 from tests.strategies import assert_same_answers
 
@@ -118,25 +119,27 @@ class History:
             ):
                 steps |= dict(zip(timeline.starts, timeline.rates, strict=True))
 
-    def rations(self, plan: PlannedQuery) -> Rations:
-        """What the definition needs to know."""
+    def rations(self, plan: PlannedQuery, relations: Data) -> Rations:
+        """What the definition needs to know. ``relations`` has the rows of the plan's relations."""
+        tables = tables_of(plan, relations)
         probing = {name: sorted(steps.items()) for name, steps in self.probing.items()}
         holding = {name: sorted(steps.items()) for name, steps in self.holding.items()}
         known: dict[tuple[str, int], tuple[int, int]] = {}
 
         def draws(alias: str, item: Timed) -> tuple[int, int]:
             if (alias, id(item)) not in known:
-                drawn = draws_of(_entries(plan, plan.timing.names.index(alias), item.row))
+                drawn = draws_of(_entries(plan, plan.timing.names.index(alias), item, tables))
                 known[alias, id(item)] = int(probing_draws(drawn)[0]), int(drawn[0])
             return known[alias, id(item)]
 
         return Rations(probing, holding, draws, WHOLE, DRAWS)
 
 
-def _entries(plan: PlannedQuery, number: int, row: Row) -> pa.RecordBatch:
-    """The entry of a row of a stream."""
+def _entries(plan: PlannedQuery, number: int, item: Timed, tables: dict[str, pa.Table]) -> pa.RecordBatch:
+    """The entries of a row of a stream: one for each match in relations. All of them draw alike."""
     frame = plan.frames[number]
-    batch = frame_batch(frame, tables_of(plan, {frame.input.source.name: [row]})[frame.input.source.name])
+    rows = tables_of(plan, {frame.input.source.name: [item.row]})[frame.input.source.name]
+    batch = frame_batch(frame, rows, attached_sides(frame, tables), item.ts)
     reading = plan.pipeline.stage_of(number)
     (blob,) = (blob for stage, _, blob in pack(plan.pipeline, number, (0,), batch) if stage == reading)
     return decode(blob)[0]
@@ -165,7 +168,7 @@ def _check(machine: InProcess, batches: Sequence[Data]) -> None:
         machine.feed(tables_of(plan, batch), clock_us=number * 1_000_000)
         history.see(rationers_of(machine))
         found += answer(machine)
-    expected = stream(plan.query, batches, rations=history.rations(plan))
+    expected = stream(plan.query, batches, rations=history.rations(plan, batches[0]))
     assert_same_answers(expected.answers, found)
     assert machine.late == expected.late
 

@@ -157,7 +157,7 @@ def _expected(plan: PlannedQuery, rows: Sequence[Data], clocks: Sequence[int], f
             return EVERYTHING if own is None else known[own, own.expected]
 
     if found.history is not None:
-        rations = found.history.rations(plan)
+        rations = found.history.rations(plan, rows[0])
     return stream(plan.query, rows, arrivals=clocks, samples=samples, rations=rations, clocks=clocks)
 
 

@@ -267,11 +267,13 @@ class Cluster:
         tables, plan = tables_of(self.plan, rows), self.plan
         self.tables |= {name: own for name, own in tables.items() if name not in self.tables}
         blobs: Blobs = []
+        # SHED counts the entries of each task, so a replay sheds alike only if Spark divides the rows alike
+        divide = draw if plan.pipeline.shedding is None else Random(self.batches)
         with patch.object(routing, "os", SimpleNamespace(urandom=draw.randbytes)):
             for stream, frame in enumerate(plan.frames):
                 ahead_us = frame.input.source.ahead_us if plan.timing.has_ahead[stream] else None
                 last_us = None if ahead_us is None else batch.clock_us + ahead_us
-                for number, part in enumerate(_divided(tables.get(frame.input.source.name), draw)):
+                for number, part in enumerate(_divided(tables.get(frame.input.source.name), divide)):
                     own = frames.frame_batch(frame, part, self._sides(stream), batch.clock_us, last_us)
                     packed = routing.pack(plan.pipeline, stream, self.keys, own, number=number, clock_us=batch.clock_us)
                     blobs += [Blob(stage, key, 0, blob) for stage, key, blob in packed]
