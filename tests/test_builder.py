@@ -352,12 +352,12 @@ MISTAKES: dict[str, tuple[Chain, type[JoinfoldError], str]] = {
     "a size of zero": (
         lambda s: s["bids"].window("0 hours"),
         UsageError,
-        "UsageError: a window's size must be positive, not 0 SECOND",
+        "UsageError: a window's size must be positive, not 0 SECOND\nHint: give a larger one.",
     ),
     "a slide of zero": (
         lambda s: s["bids"].rows(5, slide=0),
         UsageError,
-        "UsageError: a window's slide must be positive, not 0 ROWS",
+        "UsageError: a window's slide must be positive, not 0 ROWS\nHint: give a larger one.",
     ),
     "a month": (
         lambda s: s["bids"].tumble("1 month"),
@@ -377,7 +377,8 @@ MISTAKES: dict[str, tuple[Chain, type[JoinfoldError], str]] = {
     "a window after the join": (
         lambda s: s["bids"].window("1 hour").join(s["person"], on="bidder = id").window("1 hour"),
         UsageError,
-        "UsageError: the window or alias of an input must be set before the join",
+        "UsageError: the window or alias of an input must be set before the join\n"
+        "Hint: write a.window(…).join(b.window(…), on=…).",
     ),
     "an aggregate query joined": (
         lambda s: s["bids"].window("1 hour").join(s["auctions"].rows(5).agg(n=jf.count()), on="auction_id"),
@@ -385,7 +386,11 @@ MISTAKES: dict[str, tuple[Chain, type[JoinfoldError], str]] = {
         "UsageError: join takes inputs with windows and conditions, not a query with other clauses\n"
         "Hint: call group_by, agg and select after join.",
     ),
-    "an empty alias": (lambda s: s["bids"].alias(" "), UsageError, "UsageError: an alias cannot be empty"),
+    "an empty alias": (
+        lambda s: s["bids"].alias(" "),
+        UsageError,
+        "UsageError: an alias cannot be ' '\nHint: give a name, as text.",
+    ),
     "unknown emit rule": (
         lambda s: s["bids"].rows(5).emit("row"),
         UsageError,
@@ -399,7 +404,7 @@ MISTAKES: dict[str, tuple[Chain, type[JoinfoldError], str]] = {
     "emit every zero": (
         lambda s: s["bids"].rows(5).emit(every="0 seconds"),
         UsageError,
-        "UsageError: the emit period must be positive, not '0 seconds'",
+        "UsageError: the emit period must be positive, not '0 seconds'\nHint: give a longer one, such as '5 seconds'.",
     ),
     "unknown sync rule": (
         lambda s: s["bids"].rows(5).sync("window"),
@@ -409,22 +414,25 @@ MISTAKES: dict[str, tuple[Chain, type[JoinfoldError], str]] = {
     "mod without window id": (
         lambda s: s["bids"].rows(5).sync("full", mod=3),
         UsageError,
-        "UsageError: mod must be a positive number and needs sync('window id')",
+        "UsageError: mod must be a positive number and needs sync('window id')\nHint: write sync('window id', mod=4).",
     ),
     "a budget of nothing": (
         lambda s: joined(s).shed(process=0),
         UsageError,
-        "UsageError: the budget of PROCESS must be positive, not 0",
+        "UsageError: the budget of PROCESS must be positive, not 0\n"
+        "Hint: write shed(hold='64 megabytes'), shed(process=50000), or shed(keep_up=True, confidence=95).",
     ),
     "a budget that is no whole number": (
         lambda s: joined(s).shed(hold=1.5),  # type: ignore[arg-type]
         UsageError,
-        "UsageError: the budget of HOLD must be a whole number, not 1.5",
+        "UsageError: the budget of HOLD must be a whole number, not 1.5\n"
+        "Hint: write shed(hold='64 megabytes'), shed(process=50000), or shed(keep_up=True, confidence=95).",
     ),
     "no time to keep up": (
         lambda s: joined(s).shed(keep_up="0 seconds"),
         UsageError,
-        "UsageError: the budget of KEEP UP must be positive, not 0",
+        "UsageError: the budget of KEEP UP must be positive, not 0\n"
+        "Hint: write shed(hold='64 megabytes'), shed(process=50000), or shed(keep_up=True, confidence=95).",
     ),
     "a number to keep up within": (
         lambda s: joined(s).shed(keep_up=5),  # type: ignore[arg-type]
@@ -450,12 +458,14 @@ MISTAKES: dict[str, tuple[Chain, type[JoinfoldError], str]] = {
     "a confidence as a share": (
         lambda s: joined(s).shed(confidence=0.95),
         UsageError,
-        "UsageError: a confidence must be from 50 to 99.99 percent, not 0.95",
+        "UsageError: a confidence must be from 50 to 99.99 percent, not 0.95\n"
+        "Hint: write shed(hold='64 megabytes'), shed(process=50000), or shed(keep_up=True, confidence=95).",
     ),
     "a negative seed": (
         lambda s: joined(s).shed(seed=-1),
         UsageError,
-        "UsageError: a seed must be a whole number from 0 to 2^63 − 1, not -1",
+        "UsageError: a seed must be a whole number from 0 to 2^63 − 1, not -1\n"
+        "Hint: write shed(hold='64 megabytes'), shed(process=50000), or shed(keep_up=True, confidence=95).",
     ),
     "unknown favour": (
         lambda s: joined(s).shed(favour="rate"),
@@ -466,7 +476,8 @@ MISTAKES: dict[str, tuple[Chain, type[JoinfoldError], str]] = {
     "at least nothing": (
         lambda s: joined(s).shed(at_least=0),
         UsageError,
-        "UsageError: the number of AT LEAST must be positive, not 0",
+        "UsageError: the number of AT LEAST must be positive, not 0\n"
+        "Hint: write shed(hold='64 megabytes'), shed(process=50000), or shed(keep_up=True, confidence=95).",
     ),
     "all to an unknown stream": (
         lambda s: joined(s).select("price").shed(favour="all to auction"),

@@ -5,6 +5,7 @@ serves all of them. A *bar* is a ratio that a measurement should reach.
 
     suites       what is measured, and the bars
     reporting    results as tables, JSON and a chart
+    mapping      the queries of the map, and the rate of each
     plans        joinfold's plans, in process and on Spark
     engines      runs engines and times them; the only room that imports pyspark
     data         the streams that the engines read

@@ -1,7 +1,15 @@
 """joinfold: continuous join-aggregate queries over sliding windows of streams, without building the join."""
 
 from joinfold.builder import Builder, Measure
-from joinfold.errors import EvaluationError, JoinfoldError, QueryError, RunError, SetupError, UsageError
+from joinfold.errors import (
+    EvaluationError,
+    JoinfoldError,
+    JoinfoldWarning,
+    QueryError,
+    RunError,
+    SetupError,
+    UsageError,
+)
 from joinfold.measures import (
     avg,
     bit_and,
@@ -31,12 +39,16 @@ from joinfold.measures import (
 )
 from joinfold.planner.forcing import Plan
 from joinfold.query import Query
+from joinfold.registering import ARRIVAL
 from joinfold.session import Session, configure
+from joinfold.version import __version__
 
 __all__ = [
+    "ARRIVAL",
     "Builder",
     "EvaluationError",
     "JoinfoldError",
+    "JoinfoldWarning",
     "Measure",
     "Plan",
     "Query",
@@ -45,6 +57,7 @@ __all__ = [
     "Session",
     "SetupError",
     "UsageError",
+    "__version__",
     "avg",
     "bit_and",
     "bit_or",

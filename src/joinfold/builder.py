@@ -18,7 +18,7 @@ from typing import Self
 from joinfold.dialect import Fragment, ParsedInput, ParsedQuery, ParsedShed, read_expression
 from joinfold.errors import QueryError, Span, UsageError
 from joinfold.logical.expressions import Value
-from joinfold.logical.query import Emit, Every, OnArrival, OnFull, OnSlide, OnTime, OnTrigger, OnWindowId, Source, Sync
+from joinfold.logical.query import Emit, Every, OnArrival, OnFull, OnSlide, OnTime, OnTrigger, OnWindowId, Sync
 from joinfold.logical.shedding import (
     FAVOURS,
     UNSTATED,
@@ -33,7 +33,9 @@ from joinfold.logical.shedding import (
     budget_to_hold,
 )
 from joinfold.names import find_name, identifier_text
-from joinfold.query import Data, Query
+from joinfold.notebook import fragment, lines
+from joinfold.query import Query, SparkOwner
+from joinfold.registered import Registered
 from joinfold.timetext import duration_us, timestamp_us
 from joinfold.window import Continuous, Landmark, PartitionedRows, RangeByRows, Rows, Sliding, Window
 
@@ -58,11 +60,11 @@ class Builder(Query):
     """A query that is being built by calls."""
 
     @classmethod
-    def of(cls, name: str, catalog: Mapping[str, Source], data: Data) -> "Builder":
+    def of(cls, name: str, inputs: Mapping[str, Registered], session: SparkOwner) -> "Builder":
         """A query over one input, still without a window."""
-        found = find_name(name, catalog)
+        found = find_name(name, inputs)
         name = found[0] if found else name
-        return cls(ParsedQuery((), (ParsedInput(name, None, None, Span(name, 0, len(name))),)), catalog, data)
+        return cls(ParsedQuery((), (ParsedInput(name, None, None, Span(name, 0, len(name))),)), inputs, session)
 
     # --- inputs ---------------------------------------------------------------------------------------------
 
@@ -72,10 +74,17 @@ class Builder(Query):
         except QueryError:
             return f"<joinfold.Builder over {self._inputs_text()}, not yet a query>"
 
+    def _repr_html_(self) -> str:
+        """The query as HTML, for a notebook, or what is missing to make one."""
+        try:
+            return super()._repr_html_()
+        except QueryError as error:
+            return fragment(lines(f"{self!r}\n{error.report()}"))
+
     def alias(self, name: str) -> Self:
         """Gives the input another name."""
-        if not name.strip():
-            raise UsageError("an alias cannot be empty")
+        if not isinstance(name, str) or not name.strip():
+            raise UsageError(f"an alias cannot be {name!r}", "give a name, as text.")
         return self._with_input(alias=name)
 
     def window(
@@ -99,6 +108,8 @@ class Builder(Query):
 
     def rows(self, size: int, slide: int = 1, partition_by: str | tuple[str, ...] = ()) -> Self:
         """Sets a window of the last ``size`` rows, or with ``partition_by`` of the last rows of each key."""
+        if not isinstance(partition_by, str | tuple | list) or not all(isinstance(own, str) for own in partition_by):
+            raise UsageError(f"partition_by cannot be {partition_by!r}", "give the name of a column, or several.")
         by = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
         if by and slide != 1:
             raise UsageError(
@@ -112,6 +123,14 @@ class Builder(Query):
 
     def join(self, other: "Builder", on: str | tuple[str, ...] | list[str]) -> Self:
         """Joins another input, on columns that both have or on conditions."""
+        joined: object = other
+        condition: object = on
+        if not isinstance(joined, Builder):
+            hint = "write session['bids'].window('1 hour')."
+            raise UsageError(f"join takes an input of a session, not {type(other).__name__}", hint)
+        if not isinstance(condition, str | tuple | list):
+            hint = "give a column that both have, on='k', a condition, on='a.x = b.y', or several of them."
+            raise UsageError(f"a join cannot be on {on!r}", hint)
         if replace(other._parsed, inputs=(), where=()) != ParsedQuery((), ()):
             hint = "call group_by, agg and select after join."
             raise UsageError("join takes inputs with windows and conditions, not a query with other clauses", hint)
@@ -119,8 +138,8 @@ class Builder(Query):
         for part in (on,) if isinstance(on, str) else on:
             where.append(read_expression(self._equality(part, other) if part.isidentifier() else part))
         inputs = (*self._parsed.inputs, *other._parsed.inputs)
-        joined = replace(self._parsed, inputs=inputs, where=tuple(where))
-        return type(self)(joined, {**self._catalog, **other._catalog}, self._data)
+        together = replace(self._parsed, inputs=inputs, where=tuple(where))
+        return type(self)(together, {**self._inputs, **other._inputs}, self._session)
 
     # --- clauses --------------------------------------------------------------------------------------------
 
@@ -156,7 +175,9 @@ class Builder(Query):
             return self._with(emit=_EMITS[_choice("emit", on, _EMITS)])
         period_us = duration_us("" if every is None else every)
         if period_us == 0:
-            raise UsageError(f"the emit period must be positive, not '{every}'")
+            raise UsageError(
+                f"the emit period must be positive, not '{every}'", "give a longer one, such as '5 seconds'."
+            )
         return self._with(emit=Every(period_us))
 
     def changes(self) -> Self:
@@ -172,7 +193,9 @@ class Builder(Query):
         rule = _SYNCS[_choice("sync", on, _SYNCS)]
         if mod is not None:
             if not isinstance(rule, OnWindowId) or mod <= 0:
-                raise UsageError("mod must be a positive number and needs sync('window id')")
+                raise UsageError(
+                    "mod must be a positive number and needs sync('window id')", "write sync('window id', mod=4)."
+                )
             rule = OnWindowId(mod)
         return self._with(sync=rule)
 
@@ -196,22 +219,26 @@ class Builder(Query):
         ``favour`` 'most pairs', 'rates', 'inverse rates', 'windows', 'equal' or 'all to alias', and ``at_least`` so
         many rows, or rows per second, of each stream.
         """
-        budgets: list[Budget] = []
-        if keep_up is not False:
-            budgets.append(KeepUp(None if keep_up is True else duration_us(str(keep_up))))
-        if process is not None:
-            budgets.append(Process(process))
-        if hold is not None:
-            budgets.append(_held(hold) if isinstance(hold, str) else HoldRows(hold))
-        shed = ParsedShed(
-            budgets=tuple(budgets) or UNSTATED,
-            sampler=None if sample is None else _SAMPLERS[_choice("sample", sample, _SAMPLERS)],
-            confidence=confidence,
-            favour=None if favour is None else _favour(favour),
-            least_rows=at_least,
-            least_rows_per_second=at_least_per_second,
-            seed=seed,
-        )
+        try:
+            budgets: list[Budget] = []
+            if keep_up is not False:
+                budgets.append(KeepUp(None if keep_up is True else duration_us(str(keep_up))))
+            if process is not None:
+                budgets.append(Process(process))
+            if hold is not None:
+                budgets.append(_held(hold) if isinstance(hold, str) else HoldRows(hold))
+            shed = ParsedShed(
+                budgets=tuple(budgets) or UNSTATED,
+                sampler=None if sample is None else _SAMPLERS[_choice("sample", sample, _SAMPLERS)],
+                confidence=confidence,
+                favour=None if favour is None else _favour(favour),
+                least_rows=at_least,
+                least_rows_per_second=at_least_per_second,
+                seed=seed,
+            )
+        except UsageError as error:
+            hint = "write shed(hold='64 megabytes'), shed(process=50000), or shed(keep_up=True, confidence=95)."
+            raise UsageError(error.message, error.hint or hint) from error
         return self._with(shed=shed)
 
     def option(self, **options: Value) -> Self:
@@ -225,11 +252,12 @@ class Builder(Query):
     # --- internals ------------------------------------------------------------------------------------------
 
     def _with(self, **changes: object) -> Self:
-        return type(self)(replace(self._parsed, **changes), self._catalog, self._data)  # type: ignore[arg-type]
+        return type(self)(replace(self._parsed, **changes), self._inputs, self._session)  # type: ignore[arg-type]
 
     def _with_input(self, **changes: object) -> Self:
         if len(self._parsed.inputs) != 1:
-            raise UsageError("the window or alias of an input must be set before the join")
+            hint = "write a.window(…).join(b.window(…), on=…)."
+            raise UsageError("the window or alias of an input must be set before the join", hint)
         return self._with(inputs=(replace(self._parsed.inputs[0], **changes),))  # type: ignore[arg-type]
 
     def _equality(self, column: str, other: "Builder") -> str:
@@ -239,8 +267,8 @@ class Builder(Query):
     def _holder(self, column: str) -> str:
         """The alias of the first input that has the column."""
         for entry in self._parsed.inputs:
-            source = self._catalog.get(entry.name)
-            if source is not None and find_name(column, source.schema.names):
+            input_ = self._inputs.get(entry.name)
+            if input_ is not None and find_name(column, input_.source.schema.names):
                 return identifier_text(entry.alias or entry.name.rsplit(".", 1)[-1])
         raise QueryError(
             f"cannot join on '{column}': {self._inputs_text()} has no such column",

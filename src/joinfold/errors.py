@@ -12,6 +12,7 @@ Bugs in joinfold itself are ``AssertionError`` instead.
 
 import difflib
 import re
+import traceback
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -40,6 +41,15 @@ class JoinfoldError(Exception):
         """The text that a user sees instead of a traceback."""
         return f"{type(self).__name__}: {self}"
 
+    def trace(self) -> str:
+        """The whole traceback, with those of the errors that caused this one, such as Spark's."""
+        return "".join(traceback.format_exception(self))
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython and Jupyter print when this error is not caught."""
+        on_demand = "The traceback: import sys; print(sys.last_value.trace())"
+        return [*printable(self.report(), kept="\n").split("\n"), on_demand]
+
 
 class UsageError(JoinfoldError):
     """A wrong argument to a function or a command."""
@@ -55,6 +65,10 @@ class EvaluationError(JoinfoldError):
 
 class RunError(JoinfoldError):
     """A query stopped while it ran, for a reason outside joinfold: Spark or the machine."""
+
+
+class JoinfoldWarning(UserWarning):
+    """Something that runs, but may not mean what its author wanted."""
 
 
 @dataclass(frozen=True, slots=True)

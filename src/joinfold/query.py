@@ -1,6 +1,7 @@
 """`Query`: a query over the inputs of a session. It is bound when one of its properties is first read."""
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -8,25 +9,30 @@ from typing import TYPE_CHECKING, Protocol
 import pyarrow as pa
 
 from joinfold.dialect import ParsedQuery, bind
-from joinfold.errors import UsageError
+from joinfold.dialect.quoted import quoted_columns
+from joinfold.errors import JoinfoldWarning, UsageError
 from joinfold.explain.costs import cost_text
 from joinfold.explain.costs_page import cost_page
 from joinfold.explain.logical_tree import query_tree
 from joinfold.explain.physical_tree import plan_tree
+from joinfold.explain.tables import Table
 from joinfold.explain.windows import window_drawing
 from joinfold.inprocess import InProcessRun, run_in_process
 from joinfold.logical.cautions import warnings_of
-from joinfold.logical.query import LogicalQuery, Source
+from joinfold.logical.query import LogicalQuery
 from joinfold.logical.sql import query_text
+from joinfold.notebook import Lines, fragment, lines, warning
 from joinfold.planner.cost.estimating import Setting, estimate
 from joinfold.planner.cost.weights import usual_weights
-from joinfold.planner.declaring import Declared, with_declared
+from joinfold.planner.declaring import with_declared
 from joinfold.planner.drafting.draft import draft
 from joinfold.planner.drafting.homes import homes_are_open
 from joinfold.planner.forcing import Plan, refuse_inputs
 from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import has_rival, plan_query
 from joinfold.planner.stream_statistics import Statistics
+from joinfold.registered import Registered
+from joinfold.starting import refuse_arguments
 from joinfold.statistics.analysis import Analysis, analyze
 from joinfold.statistics.matches import expected_matches
 from joinfold.statistics.sampling import sampled_statistics
@@ -42,35 +48,23 @@ STAGES = ("cost", "physical", "logical", "windows")
 FORMATS = ("text", "html")
 
 
-class Data(Protocol):
-    """What a query needs of its session: the rows of its inputs, what is known of them, and Spark."""
+class SparkOwner(Protocol):
+    """What a query needs of its session: Spark, which is started when it is first asked for."""
 
     @property
     def spark(self) -> "SparkSession":
         """The Spark session."""
-
-    def frame(self, name: str) -> "DataFrame":
-        """The DataFrame of a stream or relation."""
-
-    def rows(self, name: str) -> pa.Table | pa.RecordBatch:
-        """The Arrow table of a stream or relation; raises `UsageError` if it is not an Arrow table."""
-
-    def sample(self, name: str, is_free: bool) -> pa.Table | pa.RecordBatch | None:
-        """Rows of a bounded stream or relation; None if there are none, or none without a job and ``is_free``."""
-
-    def declared(self, name: str) -> Declared:
-        """The statistics that were declared for a stream."""
 
 
 class Query:
     """A query: what it means, how it will run, and the ways to run it."""
 
     def __init__(
-        self, parsed: ParsedQuery, catalog: Mapping[str, Source], data: Data, forced: Plan | None = None
+        self, parsed: ParsedQuery, inputs: Mapping[str, Registered], session: SparkOwner, forced: Plan | None = None
     ) -> None:
         self._parsed = parsed
-        self._catalog = catalog
-        self._data = data
+        self._inputs = inputs
+        self._session = session
         self._forced = forced
 
     def __repr__(self) -> str:
@@ -79,7 +73,7 @@ class Query:
     @cached_property
     def logical(self) -> LogicalQuery:
         """The bound query; raises `QueryError` if the query has no meaning."""
-        return bind(self._parsed, self._catalog)
+        return bind(self._parsed, {name: input_.source for name, input_ in self._inputs.items()})
 
     @property
     def schema(self) -> Schema:
@@ -93,7 +87,9 @@ class Query:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings about what the query means, such as that some rows are in no window."""
-        return warnings_of(self.logical)
+        columns = [name for input_ in self.logical.inputs for name in input_.source.schema.names]
+        text = self._parsed.inputs[0].span.text
+        return (*warnings_of(self.logical), *quoted_columns(text, columns))
 
     @property
     def plan_warnings(self) -> tuple[str, ...]:
@@ -111,34 +107,44 @@ class Query:
             raise UsageError(f"unknown stage '{stage}'", f"the stages are: {', '.join(STAGES)}.")
         if format not in FORMATS:
             raise UsageError(f"unknown format '{format}'", f"the formats are: {', '.join(FORMATS)}.")
-        warnings = [*self.warnings, *(self.plan_warnings if stage == "cost" else ())] if warn else []
+        cautions = [*self.warnings, *(self.plan_warnings if stage == "cost" else ())] if warn else []
         if format == "html":
             if stage != "cost":
                 raise UsageError(f"the stage '{stage}' has no HTML page", "leave out the stage or the format.")
-            return cost_page(self.plan, self.to_sql(), warnings)
+            return cost_page(self.plan, self.to_sql(), cautions)
         shown = {
             "cost": lambda: cost_text(self.plan),
             "physical": lambda: str(plan_tree(self.plan)),
             "logical": lambda: str(query_tree(self.logical)),
             "windows": lambda: window_drawing(self.logical),
         }
-        return "\n".join([*(f"Warning: {text}" for text in warnings), shown[stage]()])
+        return Lines("\n".join([*(f"Warning: {text}" for text in cautions), shown[stage]()]))
+
+    def _repr_html_(self) -> str:
+        """The query as HTML, for a notebook: its text, its warnings and the columns of its answer."""
+        columns = tuple((field.name, str(field.type)) for field in self.schema)
+        answer = Table("Answer", ("column", "type"), columns, words=2)
+        return fragment(lines(self.to_sql()), *map(warning, self.warnings), answer.to_html())
 
     def to_df(self) -> "DataFrame":
         """The answers as a DataFrame for any sink of Spark; it is streaming if an input is."""
         from joinfold.runtime.engine import frame_partitions, run
         from joinfold.runtime.stages import RunId
 
+        self._warn()
         frames = self._frames()
         is_streaming = any(frame.isStreaming for frame in frames.values())
-        return run(self.plan, frames, frame_partitions(self._data.spark, is_streaming), None, RunId())
+        return run(self.plan, frames, frame_partitions(self._session.spark, is_streaming), None, RunId())
 
     def collect(self) -> pa.Table:
         """All answers over bounded inputs."""
+        from joinfold.runtime.failures import clear_errors
+
         frame = self.to_df()
         if frame.isStreaming:
             raise UsageError("collect needs bounded inputs, but this query reads a streaming DataFrame", "use start.")
-        return frame.toArrow()
+        with clear_errors():
+            return frame.toArrow()
 
     def run_in_process(
         self,
@@ -153,8 +159,9 @@ class Query:
         ``by_row`` the plan works on single rows, otherwise on rows aggregated by cell, key and group. Timestamps are
         read in UTC.
         """
+        self._warn()
         if data is None:
-            data = {name: self._data.rows(name) for name in self._names}
+            data = {name: self._inputs[name].rows() for name in self._names}
         return run_in_process(self.plan, data, rows_per_step, by_row)
 
     def analyze(
@@ -168,7 +175,7 @@ class Query:
         most 1,000,000 rows of a stream are read.
         """
         if data is None:
-            data = {name: self._data.rows(name) for name in self._names}
+            data = {name: self._inputs[name].rows() for name in self._names}
         plan = self.plan
         setting = Setting.of(plan, self.statistics, usual_weights(), crossed=False)
         return analyze(plan, data, estimate(setting, plan), self.statistics, progress)
@@ -185,9 +192,10 @@ class Query:
     ) -> "Handle":
         """Starts the query on streams.
 
-        ``sink`` is a sink of Spark ('console', 'parquet' with path=…, 'memory' with name=…, …), or a function. The
-        function gets the answers of each micro-batch as a table, and the number of the micro-batch. After a failure it
-        may get the same number again, with the same answers.
+        ``sink`` is a sink of Spark ('console', 'parquet' with path=…, 'memory' with name=…, …), 'latest', which keeps
+        the last answers for `Handle.answers`, `Handle.show` and `Handle.plot`, or a function. The function gets the
+        answers of each micro-batch as a table, and the number of the micro-batch. After a failure it may get the same
+        number again, with the same answers.
         The checkpoint belongs to the query: a later start continues where this one stopped. ``trigger`` is the time
         between two micro-batches, or 'available' to stop after all rows that are available now. Failures are raised as
         `JoinfoldError`, here and by the handle.
@@ -195,7 +203,8 @@ class Query:
         from joinfold.runtime.engine import run, start
         from joinfold.runtime.failures import clear_errors
 
-        _refuse_arguments(sink, checkpoint, trigger, partitions, name)
+        refuse_arguments(sink, checkpoint, trigger, partitions, name, options)
+        self._warn()
         checkpoint = os.fspath(checkpoint)
         with clear_errors(checkpoint):
             frames = self._frames()
@@ -208,13 +217,18 @@ class Query:
             def frame(partitions: int, run_id: "RunId") -> "DataFrame":
                 return run(plan, frames, partitions, trigger, run_id)
 
-            return start(plan, frame, self._data.spark, sink, checkpoint, trigger, partitions, name, options)
+            return start(plan, frame, self._session.spark, sink, checkpoint, trigger, partitions, name, options)
+
+    def _warn(self) -> None:
+        """Hands the warnings about what the query means to Python, as if its caller had raised them."""
+        for text in self.warnings:
+            warnings.warn(text, JoinfoldWarning, stacklevel=3)
 
     def _plan_for(self, checkpoint: str) -> PlannedQuery:
         """The plan, or, if the checkpoint was made with another root, sampler or home, the best plan with that one."""
-        from joinfold.runtime.checkpoint import recorded_manifest
+        from joinfold.runtime.checkpoints.agreement import recorded_manifest
 
-        recorded = recorded_manifest(self._data.spark, checkpoint)
+        recorded = recorded_manifest(self._session.spark, checkpoint)
         if recorded is None:
             return self.plan
         homes = self.plan.homes if recorded.homes is None else recorded.homes
@@ -240,7 +254,7 @@ class Query:
         """How many rows of each relation match a row of each stream. DataFrames are sampled only if that decides."""
         relations = {input_.source.name for input_ in self.logical.inputs if input_.window is None}
         is_free = not homes_are_open(self.logical)
-        samples = {name: self._data.sample(name, is_free) for name in self._names} if relations else {}
+        samples = {name: self._inputs[name].sample(is_free) for name in self._names} if relations else {}
         return expected_matches(self.logical, {name: rows for name, rows in samples.items() if rows is not None})
 
     @cached_property
@@ -254,7 +268,9 @@ class Query:
         is_free = wanted.forces or not has_rival(self._draft)
         known = sampled_statistics(self._draft, self._samples(is_free))
         inputs = enumerate(self.logical.streams)
-        declared = {ordinal: wanted.declared(i.alias).over(self._data.declared(i.source.name)) for ordinal, i in inputs}
+        declared = {
+            ordinal: wanted.declared(own.alias).over(self._inputs[own.source.name].declared) for ordinal, own in inputs
+        }
         return with_declared(known, self._draft, declared)
 
     def _samples(self, is_free: bool) -> dict[str, pa.Table | pa.RecordBatch]:
@@ -262,7 +278,7 @@ class Query:
         samples: dict[str, pa.Table | pa.RecordBatch] = {}
         sources = {input_.source.name: input_.source.is_stream for input_ in self.logical.inputs}
         for name in sorted(sources, key=lambda name: not sources[name]):
-            rows = self._data.sample(name, is_free) if sources[name] or samples else None
+            rows = self._inputs[name].sample(is_free) if sources[name] or samples else None
             if rows is not None:
                 samples[name] = rows
         return samples
@@ -273,26 +289,4 @@ class Query:
 
     def _frames(self) -> "dict[str, DataFrame]":
         """The DataFrames of all inputs, by the names of their streams and relations. An Arrow table goes to Spark."""
-        return {name: self._data.frame(name) for name in self._names}
-
-
-def _refuse_arguments(sink: object, checkpoint: object, trigger: object, partitions: object, name: object) -> None:
-    """Raises `UsageError` for arguments of `Query.start` that nothing can be done with."""
-    wanted = {
-        "sink": (isinstance(sink, str) or callable(sink), sink, "the name of a sink of Spark, or a function"),
-        "checkpoint": (
-            isinstance(checkpoint, str | os.PathLike) and bool(os.fspath(checkpoint)),
-            checkpoint,
-            "a directory, as text or as a path",
-        ),
-        "trigger": (trigger is None or isinstance(trigger, str), trigger, "a text such as '5 seconds' or 'available'"),
-        "partitions": (
-            partitions is None or (isinstance(partitions, int) and partitions > 0),
-            partitions,
-            "a whole number of at least 1",
-        ),
-        "name": (name is None or isinstance(name, str), name, "a text"),
-    }
-    for argument, (is_right, value, what) in wanted.items():
-        if not is_right:
-            raise UsageError(f"{argument} cannot be {value!r}", f"give {what}.")
+        return {name: self._inputs[name].frame(self._session.spark) for name in self._names}

@@ -74,6 +74,8 @@ def duration_text(us: int) -> str:
 def timestamp_us(text: str) -> int:
     """Microseconds since the epoch of an ISO date or timestamp, which is in UTC unless it has a time zone."""
     hint = "write it as '2025-01-31', '2025-01-31 23:59:59.5' or '2025-01-31 23:59:59+02:00'."
+    if not isinstance(text, str):
+        raise UsageError(f"{text!r} is not a timestamp", hint=hint)
     if not _TIMESTAMP.fullmatch(text.strip()):
         raise UsageError(f"'{text}' is not a timestamp", hint=hint)
     try:
@@ -107,7 +109,7 @@ def _whole_number(number: str, text: str) -> int:
         # Twenty digits are already too long in every unit, and int() raises an error beyond 4300 digits.
         return int(number.lstrip("0")[:20] or "0")
     if re.fullmatch(r"-\d+(\.\d+)?", number, flags=re.ASCII):
-        raise UsageError(f"a duration cannot be negative, but '{text}' is")
+        raise UsageError(f"a duration cannot be negative, but '{text}' is", "leave out the minus sign.")
     hint = "write whole numbers and units, such as '1 hour 30 minutes' for one and a half hours."
     raise UsageError(f"'{number}' in the duration '{text}' is not a whole number", hint=hint)
 

@@ -262,8 +262,10 @@ Window = Sliding | Continuous | Rows | PartitionedRows | RangeByRows | Landmark
 
 
 def _check(part: str, value: int, shown: str) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise UsageError(f"a window's {part} cannot be {value!r}", "give a duration, or a whole number of rows.")
     if value <= 0:
-        raise UsageError(f"a window's {part} must be positive, not {shown}")
+        raise UsageError(f"a window's {part} must be positive, not {shown}", "give a larger one.")
     if value > LONGEST_US:
         raise UsageError(f"a window's {part} is too large: {shown}")
 

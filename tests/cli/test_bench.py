@@ -15,7 +15,13 @@ from joinfold_bench.environment import Say
 from joinfold_bench.reporting.tables import new_table
 from tests.cli.commands import Run, check_refused
 
-GIVEN = {"full": "--full", "repeats": "--repeats=5", "cap": "--cap=7", "seconds": "--seconds=9"}
+GIVEN = {
+    "full": "--full",
+    "repeats": "--repeats=5",
+    "cap": "--cap=7",
+    "seconds": "--seconds=9",
+    "variants": "--variants",
+}
 REFUSED = [(suite, name) for suite in SUITES for name in GIVEN if name not in SUITES[suite].options]
 
 
@@ -58,7 +64,7 @@ def pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_suite_can_have_the_options_of_the_command() -> None:
     assert [item.name for item in fields(Options)] == list(GIVEN)
-    assert Options().given == [] and Options(True, 1, 1.0, 1).given == list(GIVEN)
+    assert Options().given == [] and Options(True, 1, 1.0, 1, True).given == list(GIVEN)
 
 
 def test_every_suite_is_listed_with_its_options(run: Run) -> None:
@@ -72,7 +78,7 @@ def test_every_suite_has_its_own_name_and_file() -> None:
     assert [suite.name for suite in SUITES.values()] == list(SUITES)
     assert {suite.file for suite in SUITES.values()} == {
         "results.json",
-        *(f"results-{name}.json" for name in ("methods", "joins", "windows", "planner", "shedding")),
+        *(f"results-{name}.json" for name in ("map", "methods", "joins", "windows", "planner", "shedding")),
     }
 
 
@@ -125,7 +131,7 @@ def test_an_option_that_a_suite_does_not_have(run: Run, suite: str, name: str, o
 
 
 def test_a_suite_that_does_not_exist(run: Run, output: Path) -> None:
-    has = "There are: engines, methods, joins, windows, planner, shedding.\n"
+    has = "There are: engines, map, methods, joins, windows, planner, shedding.\n"
     near = "UsageError: unknown suite 'window'\nHint: did you mean 'windows'? "
     check_refused(run("bench", "window", "-o", output), near + has)
     check_refused(run("bench", "speed", "-o", output), "UsageError: unknown suite 'speed'\nHint: " + has)

@@ -12,6 +12,14 @@ MISTAKES: Mistakes = {
         ["run", QUERY, "--stream=A=rate:1", "--sink=kafka"],
         "UsageError: unknown sink 'kafka'\nHint: the sinks are: console, parquet, memory.\n",
     ),
+    "unknown format": (
+        ["run", QUERY, "--stream=A=rate:1", "--format=xml"],
+        "UsageError: unknown format 'xml'\nHint: the formats are: table, csv, json.\n",
+    ),
+    "two formats": (
+        ["run", QUERY, "--stream=A=rate:1", "--format=csv", "--json"],
+        "UsageError: --json is --format json\nHint: give one of them.\n",
+    ),
     "a sink without its folder": (
         ["run", QUERY, "--stream=A=rate:1", "--sink=parquet"],
         "UsageError: --sink parquet and its folder --output belong together\nHint: give both or neither.\n",

@@ -621,7 +621,7 @@ def test_casts_of_columns_stay_casts(session: Session) -> None:
 def test_clocks_that_cannot_be_compared_meet_by_window_id_alone() -> None:
     session = Session()
     session.stream("a", "ts TIMESTAMP, k INT", time="ts")
-    session.stream("b", "seq BIGINT, k INT", time="seq")
+    session.stream("b", "seq BIGINT, k INT", time="seq", unit="ticks")
     text = "SELECT COUNT(*) AS n FROM a [TUMBLE 1 SECOND], b [TUMBLE 10 MICROSECOND] WHERE a.k = b.k"
     with pytest.raises(QueryError, match="the times of 'a' and 'b' cannot be compared"):
         session.sql(text)

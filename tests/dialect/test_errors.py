@@ -1,20 +1,11 @@
 """The messages for mistakes in queries, as golden files under tests/golden/errors.
 
-A golden file is a list of cases:
-
-    == what is wrong
-    the query, as many lines as it takes
-    --
-    exactly what `error.report()` says
-
-To add a case, write its first three parts and run `REGENERATE=1 pytest tests/dialect/test_errors.py`. Then read the
-message as a user would. The streams that the queries may name are those of `session` below.
+`tests/golden_cases.py` describes the files. To add a case, write its first three parts and run `REGENERATE=1 pytest
+tests/dialect/test_errors.py`. Then read the message as a user would. The streams that the queries may name are those of
+`session` below.
 """
 
-import os
 import re
-from dataclasses import dataclass, replace
-from pathlib import Path
 from unicodedata import east_asian_width
 
 import pytest
@@ -24,41 +15,9 @@ from hypothesis import strategies as st
 from joinfold import JoinfoldError, QueryError, Session
 from joinfold.errors import EXCERPT_WIDTH
 from joinfold.logical.expressions import Call
+from tests.golden_cases import Case, cases_in
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "errors"
-REGENERATE = bool(os.environ.get("REGENERATE"))
-
-
-@dataclass(frozen=True)
-class Case:
-    file: str
-    title: str
-    query: str
-    report: str
-
-    def __str__(self) -> str:
-        query = self.query + "\n" if self.query else ""
-        return f"== {self.title}\n{query}--\n{self.report}\n"
-
-    def rewrite(self, report: str) -> None:
-        """Puts another report into the golden file."""
-        head, cases = read_cases(GOLDEN / self.file)
-        updated = [replace(case, report=report) if case.title == self.title else case for case in cases]
-        (GOLDEN / self.file).write_text(head + "\n".join(map(str, updated)), encoding="utf-8")
-
-
-def read_cases(path: Path) -> tuple[str, list[Case]]:
-    """The comment at the top of a golden file, and its cases."""
-    head, *sections = re.split(r"^== ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    cases = []
-    for section in sections:
-        title, rest = section.split("\n", 1)
-        query, report = re.split(r"^--\n", rest, maxsplit=1, flags=re.MULTILINE)
-        cases.append(Case(path.name, title, query.removesuffix("\n"), report.rstrip("\n")))
-    return head, cases
-
-
-CASES = [case for path in sorted(GOLDEN.glob("*.txt")) for case in read_cases(path)[1]]
+CASES = cases_in("errors")
 
 
 @pytest.fixture(scope="module")
@@ -78,24 +37,20 @@ def report_of(session: Session, query: str) -> str:
     return caught.value.report()
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.file}: {case.title}")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_the_report_is_the_golden_one(session: Session, case: Case) -> None:
-    report = report_of(session, case.query)
-    if REGENERATE:
-        case.rewrite(report)
-    else:
-        assert report == case.report
+    case.check(report_of(session, case.text))
 
 
 def test_titles_are_unique() -> None:
-    titles = [(case.file, case.title) for case in CASES]
+    titles = [(case.path, case.title) for case in CASES]
     assert len(titles) == len(set(titles)) >= 40
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.file}: {case.title}")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_the_report_is_for_people(session: Session, case: Case) -> None:
     """Messages name no internals, lines fit, carets point at something, and hints are sentences."""
-    report = report_of(session, case.query)
+    report = report_of(session, case.text)
     message, *details = report.split("\n")
     assert message.startswith("QueryError: ") and not message.endswith(".")
     assert not re.search(r"sqlglot|<class|Traceback|None\b", report)
@@ -111,7 +66,7 @@ def test_the_report_is_for_people(session: Session, case: Case) -> None:
 @given(st.data())
 def test_no_text_makes_anything_but_a_query_or_a_query_error(session: Session, data: st.DataObject) -> None:
     """Queries with words removed, repeated or inserted are bound, or refused with a place."""
-    words = re.findall(r"\w+|\s+|.", data.draw(st.sampled_from(CASES)).query)
+    words = re.findall(r"\w+|\s+|.", data.draw(st.sampled_from(CASES)).text)
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(words)))
         match data.draw(st.sampled_from(["lose", "end", "throw in"])):

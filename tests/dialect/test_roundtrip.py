@@ -115,6 +115,7 @@ KEYWORDS = sorted(
 )
 
 
+@pytest.mark.slow
 def test_every_word_of_the_tokenizer_can_name_anything() -> None:
     """Canonical SQL quotes the names of streams, aliases, columns, outputs and options where needed."""
     assert len(KEYWORDS) > 300

@@ -95,3 +95,26 @@ def test_plans(session: Session, name: str) -> None:
 
 def test_every_golden_file_has_its_query() -> None:
     assert {path.stem for path in GOLDEN.iterdir()} == set(QUERIES)
+
+
+@pytest.mark.parametrize(
+    ("select", "streams", "clause", "way"),
+    [
+        ("COUNT(*) AS n, SUM(a.v) AS s", "ab", "", "in one compiled loop"),
+        ("MAX(a.v) AS m", "ab", "", "a MIN or MAX cannot be taken back"),
+        ("COUNT(*) AS n", "abc", "", "more than two inputs are joined"),
+        ("SUM(ABS(a.v - b.v)) AS s", "ab", "", "conditions or values read pairs"),
+        ("COUNT(*) AS n", "ab", " SHED TO HOLD 100 ROWS", "the sample may change at each"),
+    ],
+)
+def test_how_arrivals_are_gone_through(select: str, streams: str, clause: str, way: str) -> None:
+    session = Session()
+    for name in streams:
+        session.stream(name, "k INT, v INT, ts TIMESTAMP", time="ts")
+    inputs = ", ".join(f"{name} [4 SECOND]" for name in streams)
+    keys = " AND ".join(f"a.k = {name}.k" for name in streams[1:])
+    text = f"SELECT {select} FROM {inputs} WHERE {keys} EMIT ON ARRIVAL{clause}"
+    found = [
+        line for line in session.sql(text).explain("physical").splitlines() if "arrival" in line and "goes" in line
+    ]
+    assert len(found) == 1 and way in found[0]

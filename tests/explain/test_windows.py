@@ -42,7 +42,7 @@ def session() -> Session:
     session = Session()
     for name in ("smoke", "heat"):
         session.stream(name, "location STRING, floor INT, ts TIMESTAMP", time="ts")
-    session.stream("tick", "location STRING, seq BIGINT", time="seq")
+    session.stream("tick", "location STRING, seq BIGINT", time="seq", unit="ticks")
     session.table("room", "location STRING, wing INT")
     return session
 
@@ -83,7 +83,7 @@ def test_windows_and_instants_are_drawn_at_their_times(one: Sliding, two: Slidin
     """Reads columns back as times. Every bar is the content of its window at a move, and every point is an instant."""
     session = Session()
     for name in "ab":
-        session.stream(name, "k INT, seq BIGINT", time="seq")
+        session.stream(name, "k INT, seq BIGINT", time="seq", unit="ticks")
     text = f"SELECT COUNT(*) AS n FROM a {one.to_sql()}, b {two.to_sql()} WHERE a.k = b.k"
     _, axis, *inputs, points = sections_of(window_drawing(session.sql(text).logical))
     if "rounded" in axis[0]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -101,23 +102,24 @@ def test_a_bounded_run_has_no_rows_ahead() -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "time", "ahead", "expected"),
+    ("schema", "options", "expected"),
     [
-        ("ts TIMESTAMP", "ts", None, DAY_US),
-        ("ts TIMESTAMP_NTZ", "ts", "2 hours", DAY_US // 12),
-        ("ts TIMESTAMP", "ts", "Off", None),
-        ("ts BIGINT", "ts", None, None),
-        ("ts BIGINT", "ts", "off", None),
-        ("ts TIMESTAMP", None, "1 hour", None),
+        ("ts TIMESTAMP", {"time": "ts"}, DAY_US),
+        ("ts TIMESTAMP_NTZ", {"time": "ts", "ahead": "2 hours"}, DAY_US // 12),
+        ("ts TIMESTAMP", {"time": "ts", "ahead": "Off"}, None),
+        ("ts BIGINT", {"time": "ts", "unit": "seconds"}, DAY_US),
+        ("ts BIGINT", {"time": "ts", "unit": "ticks"}, None),
+        ("ts BIGINT", {"time": "ts", "unit": "ticks", "ahead": "off"}, None),
+        ("ts TIMESTAMP", {"time": jf.ARRIVAL, "ahead": "1 hour"}, None),
     ],
 )
-def test_the_bound_of_a_stream(schema: str, time: str | None, ahead: str | None, expected: int | None) -> None:
+def test_the_bound_of_a_stream(schema: str, options: dict[str, Any], expected: int | None) -> None:
     session = jf.Session()
-    session.stream("s", schema, time=time, ahead=ahead)
+    session.stream("s", schema, **options)
     (input_,) = session.sql("SELECT COUNT(*) AS n FROM s [TUMBLE 1 MINUTE]").logical.inputs
     assert input_.source.ahead_us == expected
 
 
 def test_an_integer_clock_has_no_bound() -> None:
     with pytest.raises(UsageError, match="cannot have ahead='1 day': its time column 'ts' is an integer"):
-        jf.Session().stream("s", "ts BIGINT", time="ts", ahead="1 day")
+        jf.Session().stream("s", "ts BIGINT", time="ts", unit="ticks", ahead="1 day")

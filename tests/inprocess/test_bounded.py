@@ -91,6 +91,10 @@ class DataFrame:
     __module__ = "pyspark.sql.dataframe"
 
     @property
+    def isStreaming(self) -> bool:  # noqa: N802
+        return False
+
+    @property
     def schema(self) -> Any:
         from pyspark.sql.types import IntegerType, StructType, TimestampType
 

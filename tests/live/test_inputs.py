@@ -31,22 +31,30 @@ def registered(streams: dict[str, str], tables: dict[str, str], with_rows: bool 
 
 def test_rows_are_read_from_all_files(folder: str) -> None:
     session = registered({"a": folder}, {"r": f"{folder}/1.parquet"})
-    assert session.rows("a") == pa.concat_tables([TABLE, TABLE])
-    assert session.rows("r") == TABLE
+    assert session.inputs["a"].rows() == pa.concat_tables([TABLE, TABLE])
+    assert session.inputs["r"].rows() == TABLE
 
 
 def test_a_stream_is_read_no_further_than_needed(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inputs, "MOST_ROWS", 6)
     session = registered({"a": folder}, {"r": folder})
-    assert session.rows("a").column("k").to_pylist() == [1, 2, 3, 4, 5, 1, 2]  # one more, to know that there are more
-    assert session.rows("r").num_rows == 10  # a relation is needed in full
+    assert session.inputs["a"].rows().column("k").to_pylist() == [
+        1,
+        2,
+        3,
+        4,
+        5,
+        1,
+        2,
+    ]  # one more, to know that there are more
+    assert session.inputs["r"].rows().num_rows == 10  # a relation is needed in full
 
 
 def test_without_need_no_rows_are_read(folder: str) -> None:
     for session in (registered({"a": folder}, {}, with_rows=False), registered({"a": "k INT, ts TIMESTAMP"}, {})):
         assert session.sql("SELECT COUNT(*) FROM a [1 HOUR]").logical.inputs[0].source.time == "ts"
         with pytest.raises(UsageError, match="a schema without rows"):
-            session.rows("a")
+            session.inputs["a"].rows()
 
 
 def test_a_file_that_is_broken(folder: str) -> None:

@@ -6,12 +6,24 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from joinfold.live.report import Tally, figures_line, silence_line, size_text, status_line, summary_line
-from joinfold.runtime.handle import Progress, StreamProgress
+from joinfold.runtime.progress import Progress, StreamProgress
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 A = StreamProgress("a", 1000, 500.0, "2025-01-01 00:00:20", 1)
 B = StreamProgress("b", 3000, 1500.0, "2025-01-01 00:00:09", 0)
-STEP = Progress(4, (A, B), "2025-01-01 00:00:09", 1, 12, 40, 2048, "'b' has only reached 2025", NOON)
+STEP = Progress(
+    4,
+    (A, B),
+    "2025-01-01 00:00:09",
+    1,
+    12,
+    40,
+    2048,
+    "'b' has only reached 2025",
+    NOON,
+    batch_seconds=2.0,
+    latency_seconds=3.21,
+)
 
 
 def test_micro_batches_are_counted_once() -> None:
@@ -27,9 +39,10 @@ def test_lines() -> None:
     assert summary_line(tally, 3) == "no micro-batch was finished in 3.0 s"
     tally.add([STEP])
     assert status_line(STEP, tally) == (
-        "a 500 rows/s, b 1,500 rows/s · watermark 2025-01-01 00:00:09 · 1 instant answered · 1 row late · "
-        "12 live cells · 2.0 kB state"
+        "a 500 rows/s, b 1,500 rows/s · watermark 2025-01-01 00:00:09 · latency 3.2 s · micro-batch 4 in 2.0 s · "
+        "1 instant answered · 1 row late · 12 live cells · 2.0 kB state"
     )
+    assert "latency" not in status_line(replace(STEP, latency_seconds=None), tally)
     assert summary_line(tally, 3) == (
         "4,000 rows (1,000 of a, 3,000 of b) in 1 micro-batch and 3.0 s; 1 instant answered, up to the watermark "
         "2025-01-01 00:00:09; 1 row late"

@@ -1,7 +1,8 @@
 """Answers printed as text: every shape of an answer by every printer."""
 
+import csv
 import json
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, NoReturn
 
@@ -9,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 from joinfold import Session
+from joinfold.errors import printable
 from joinfold.inprocess.bounded import run_in_process
-from joinfold.live.rows import RowPrinter
+from joinfold.live.rows import PRINTERS
 
 SCHEMA = pa.schema(
     [("instant", pa.timestamp("us", "UTC")), ("room", pa.string()), ("n", pa.int64()), ("sum", pa.decimal128(10, 2))]
@@ -28,9 +30,9 @@ def table(*rows: tuple[int, str | None, int | None, str]) -> pa.Table:
     )
 
 
-def printed(as_json: bool, *tables: pa.Table) -> list[str]:
+def printed(format_: str, *tables: pa.Table) -> list[str]:
     lines: list[str] = []
-    printer = RowPrinter(SCHEMA, ["instant"], lines.append, as_json)
+    printer = PRINTERS[format_](SCHEMA, ["instant"], lines.append)
     for answers in tables:
         printer.show(answers)
     return lines
@@ -38,7 +40,7 @@ def printed(as_json: bool, *tables: pa.Table) -> list[str]:
 
 def test_columns_stay_below_each_other() -> None:
     first = table((20, "attic", 7, "1.50"), (10, None, 12_345, "0.00"))
-    assert printed(False, first.slice(0, 0), first, table((30, "a long room", None, "3.25"))) == [
+    assert printed("table", first.slice(0, 0), first, table((30, "a long room", None, "3.25"))) == [
         "instant              room       n  sum",
         "2025-01-01 00:00:10  NULL   12345  0.00",
         "2025-01-01 00:00:20  attic      7  1.50",
@@ -47,9 +49,39 @@ def test_columns_stay_below_each_other() -> None:
 
 
 def test_a_row_is_a_json_object() -> None:
-    (line,) = printed(True, table((10, "Küche", None, "1.50")))
-    assert json.loads(line) == {"instant": "2025-01-01 00:00:10", "room": "Küche", "n": None, "sum": "1.50"}
+    (line,) = printed("json", table((10, "Küche", None, "1.50")))
+    assert json.loads(line) == {"instant": "2025-01-01T00:00:10Z", "room": "Küche", "n": None, "sum": "1.50"}
     assert "Küche" in line
+
+
+def test_a_row_is_a_line_of_csv() -> None:
+    rows = table((10, 'say "x", y', None, "1.50"), (20, None, 7, "0.00"), (30, "", 8, "0.00"), (40, " a\n", 9, "0.00"))
+    assert printed("csv", rows.slice(0, 0), rows, rows.slice(1, 1)) == [
+        "instant,room,n,sum",
+        '2025-01-01T00:00:10Z,"say ""x"", y",,1.50',
+        "2025-01-01T00:00:20Z,,7,0.00",
+        '2025-01-01T00:00:30Z,"",8,0.00',
+        '2025-01-01T00:00:40Z," a\\n",9,0.00',
+        "2025-01-01T00:00:20Z,,7,0.00",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "text"),
+    [
+        (pa.timestamp("us", "Europe/Berlin"), datetime(2025, 6, 1, 12, tzinfo=UTC), "2025-06-01T12:00:00Z"),
+        (pa.timestamp("us"), datetime(2025, 6, 1, 12, 0, 0, 5), "2025-06-01T12:00:00.000005"),
+        (pa.date32(), date(2025, 6, 1), "2025-06-01"),
+        (pa.binary(), b"\x01", "01"),
+    ],
+    ids=str,
+)
+def test_times_are_in_iso_with_their_zone(type_: pa.DataType, value: Any, text: str) -> None:
+    answers = pa.table({"v": pa.array([value], type_)})
+    for format_, line in (("json", f'{{"v": "{text}"}}'), ("csv", text)):
+        lines: list[str] = []
+        PRINTERS[format_](answers.schema, ["v"], lines.append).show(answers)
+        assert lines[-1] == line
 
 
 # --- every shape of an answer -------------------------------------------------------------------------------------
@@ -96,12 +128,22 @@ def refuse_constant(name: str) -> NoReturn:
 def expected_json(value: Any) -> Any:
     if isinstance(value, float):
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(str(value), value)
-    return value.strftime("%Y-%m-%d %H:%M:%S") if isinstance(value, datetime) else value
+    return value.strftime("%Y-%m-%dT%H:%M:%SZ") if isinstance(value, datetime) else value
 
 
-@pytest.mark.parametrize("as_json", [False, True], ids=["console", "json"])
+def expected_csv(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case str():
+            return printable(value)
+        case _:
+            return str(expected_json(value))
+
+
+@pytest.mark.parametrize("format_", PRINTERS)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_every_shape_is_printed(shape: str, as_json: bool, rows: dict[str, pa.Table]) -> None:
+def test_every_shape_is_printed(shape: str, format_: str, rows: dict[str, pa.Table]) -> None:
     session = Session()
     for name, table_ in rows.items():
         session.stream(name, table_, time="ts")
@@ -110,17 +152,21 @@ def test_every_shape_is_printed(shape: str, as_json: bool, rows: dict[str, pa.Ta
     assert answers.num_rows > 1
     lines: list[str] = []
     order = [field.name for field in query.logical.leading]
-    printer = RowPrinter(answers.schema, order, lines.append, as_json)
+    printer = PRINTERS[format_](answers.schema, order, lines.append)
     printer.show(answers.take(pa.array(range(answers.num_rows - 1, -1, -1))))
     assert all(line.isprintable() for line in lines)
     expected = answers.sort_by([(name, "ascending") for name in order]).to_pylist()
-    if as_json:
+    if format_ == "json":
         printed_rows = [json.loads(line, parse_constant=refuse_constant) for line in lines]
         texts = [{name: expected_json(value) for name, value in row.items()} for row in expected]
         assert [list(row) for row in printed_rows] == [answers.schema.names] * len(expected)
         assert sorted(map(str, printed_rows)) == sorted(map(str, texts))
         keys = [[row[name] for name in order] for row in printed_rows]
         assert keys == [[row[name] for name in order] for row in texts]
+    elif format_ == "csv":
+        head, *read = csv.reader(lines)
+        assert head == answers.schema.names
+        assert sorted(read) == sorted([expected_csv(value) for value in row.values()] for row in expected)
     else:
         assert len(lines) == answers.num_rows + 1
         assert lines[0].split() == answers.schema.names
@@ -128,8 +174,8 @@ def test_every_shape_is_printed(shape: str, as_json: bool, rows: dict[str, pa.Ta
 
 def test_controls_are_escaped_and_other_text_is_not() -> None:
     text = "\x1b[31m \n \x7f \x9b \u202e Küche 日本 👩‍🚒 C:\\new"
-    (console,) = printed(False, table((10, text, 1, "1.50")))[1:]
+    (console,) = printed("table", table((10, text, 1, "1.50")))[1:]
     assert "\\x1b[31m \\n \\x7f \\x9b \\u202e Küche 日本 👩‍🚒 C:\\new" in console
-    (line,) = printed(True, table((10, text, 1, "1.50")))
+    (line,) = printed("json", table((10, text, 1, "1.50")))
     assert "\\u001b[31m \\n \\u007f \\u009b \\u202e Küche 日本 👩‍🚒 C:\\\\new" in line
     assert json.loads(line)["room"] == text

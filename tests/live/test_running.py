@@ -66,7 +66,7 @@ def test_bounded_streams_end_with_a_summary(run: Run, building: Path) -> None:
     assert result.status == 0
     rows = [json.loads(line) for line in result.output.splitlines()]
     assert rows[0] == {
-        "instant": "2025-01-01 00:05:00",
+        "instant": "2025-01-01T00:05:00Z",
         "change": "insert",
         "location": "floor-2/room-12",
         "alarms": 6,
@@ -118,6 +118,8 @@ def test_answers_by_window_ids_are_printed(run: Run, tmp_path: Path) -> None:
     ]
     console = run(*arguments)
     assert (console.status, [line.split()[-1] for line in console.output.splitlines()]) == (0, ["n", "8", "8"])
+    written = run(*arguments, "--format=csv").output.splitlines()
+    assert [line.split(",")[-1] for line in written] == ["n", "8", "8"] and ",2025-01-01T00:00:04Z," in written[1]
     printed = run(*arguments, "--json")
     rows = [json.loads(line) for line in printed.output.splitlines()]
     assert (printed.status, [(row["wid"], row["n"]) for row in rows]) == (0, [(0, 8), (1, 8)])
@@ -196,7 +198,7 @@ def test_ctrl_c_stops_and_a_second_start_goes_on(run: Run, spark: Any, building:
     for name, table in rows.items():
         session.stream(name, table, time="ts")
     expected = [
-        (f"{row['instant']:%Y-%m-%d %H:%M:%S}", *list(row.values())[1:])
+        (f"{row['instant']:%Y-%m-%dT%H:%M:%SZ}", *list(row.values())[1:])
         for row in session.sql(QUERY).collect().to_pylist()
         if row["instant"].minute <= 33 and row["instant"].hour == 0  # where the streams' last watermark is
     ]

@@ -7,10 +7,10 @@ import pyarrow.parquet as parquet
 import pytest
 
 from joinfold.errors import UsageError
-from joinfold.live.columns import chosen_time, default_time, parquet_schema
+from joinfold.live.columns import parquet_schema
 from joinfold.live.specs import named_stream, named_table, schema_of_stream, schema_of_table
+from joinfold.registering import schema_of
 from joinfold.runtime.sources import FileStream, FileTable, RateStream, SocketStream
-from joinfold.session import schema_of
 
 SCHEMA = schema_of("location STRING, ts TIMESTAMP")
 
@@ -53,15 +53,6 @@ def test_timestamps_as_spark_writes_them_are_instants(tmp_path: Path) -> None:
     assert str(parquet_schema(str(tmp_path))) == "ts TIMESTAMP, local TIMESTAMP"
     parquet.write_table(table, tmp_path / "old.parquet")
     assert str(parquet_schema(str(tmp_path / "old.parquet"))) == "ts TIMESTAMP_NTZ, local TIMESTAMP_NTZ"
-
-
-def test_the_time_of_a_stream_is_found() -> None:
-    assert default_time(schema_of("ts TIMESTAMP, at TIMESTAMP")) == "ts"
-    assert default_time(schema_of("x INT, at TIMESTAMP")) == "at"
-    assert default_time(schema_of("x TIMESTAMP, at TIMESTAMP")) is None
-    assert chosen_time("a", schema_of("x INT")) is None
-    with pytest.raises(UsageError, match="several columns of stream 'a' could be its time: x, at"):
-        chosen_time("a", schema_of("x TIMESTAMP, at TIMESTAMP"))
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from joinfold import Session
 def test_rows_between_two_windows(written: str, warning: str | None) -> None:
     session = Session()
     session.stream("smoke", "location STRING, ts TIMESTAMP", time="ts")
-    session.stream("tick", "location STRING, seq INT", time="seq")
+    session.stream("tick", "location STRING, seq INT", time="seq", unit="ticks")
     query = session.sql(f"SELECT COUNT(*) AS n FROM {written}")
     alias = written.split()[0]
     assert query.warnings == (() if warning is None else (f"the window of '{alias}' {warning}",))

@@ -10,7 +10,7 @@ def session() -> Session:
     made = Session()
     for name in "ab":
         made.stream(name, "k INT, ts TIMESTAMP", time="ts")
-        made.stream(f"n{name}", "k INT, seq BIGINT", time="seq")
+        made.stream(f"n{name}", "k INT, seq BIGINT", time="seq", unit="ticks")
     return made
 
 

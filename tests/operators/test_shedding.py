@@ -243,6 +243,7 @@ class Store:
 
 
 IC = "OPTION (method = ic)"
+EARLY = "OPTION (method = ic, early = 'a, b')"
 
 
 @pytest.mark.parametrize(
@@ -251,6 +252,9 @@ IC = "OPTION (method = ic)"
         ("[8 MICROSECOND SLIDE 2 MICROSECOND]", "a.k = b.k", "", "BY KEY"),
         ("[8 MICROSECOND SLIDE 2 MICROSECOND]", "a.k = b.k", "", "BY ROW"),
         ("[8 MICROSECOND SLIDE 2 MICROSECOND]", "a.k = b.k AND a.v <> b.v", "", f"BY KEY {IC}"),
+        ("[8 MICROSECOND SLIDE 2 MICROSECOND]", "a.k = b.k AND a.v <> b.v", "", "BY KEY OPTION (method = tc)"),
+        ("[8 MICROSECOND SLIDE 2 MICROSECOND]", "a.k = b.k AND a.v <> b.v", "", "BY KEY OPTION (method = pc)"),
+        ("[8 MICROSECOND SLIDE 2 MICROSECOND]", "a.k = b.k AND a.v <> b.v", "", f"BY KEY {EARLY}"),
         ("[8 MICROSECOND]", "a.k = b.k", "EMIT ON ARRIVAL", "BY KEY"),
         ("[8 MICROSECOND]", "a.k = b.k", "EMIT ON ARRIVAL CHANGES", "BY ROW"),
         ("[8 MICROSECOND]", "a.k = b.k AND a.v <> b.v", "EMIT ON ARRIVAL", f"BY KEY {IC}"),

@@ -96,7 +96,7 @@ def test_what_is_said_stands_above_what_is_sampled() -> None:
     assert a.rate == pytest.approx(100, rel=0.01)
     assert a.entries == 1000  # at least as many as keys
     assert (b.keys, b.origin) == (20, "sampled")
-    found.stream("a", table, time="ts", keys=5)
+    found.stream("a", table, time="ts", keys=5, replace=True)
     fewer = found.sql(JOINED).statistics.streams[0]
     assert (fewer.keys, fewer.entries) == (5, 15)
 

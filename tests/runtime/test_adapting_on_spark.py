@@ -12,7 +12,7 @@ import joinfold as jf
 from joinfold.dialect import read_schema
 from joinfold.reference.rows import to_arrow
 from joinfold.reference.streaming import stream
-from joinfold.runtime.handle import Progress
+from joinfold.runtime.progress import Progress
 from tests.operators.runs import Data, plan_of
 from tests.planner.shifting import BY_MATCHES, FEW_MATCHES, MANY_MATCHES, SCHEMA, SHIFTING, micro_batches
 from tests.runtime.test_engine import rows_of

@@ -17,11 +17,13 @@ from joinfold.physical.timing import AtTriggers
 from joinfold.reference import naive
 from joinfold.reference.rows import Row, to_arrow
 from joinfold.reference.streaming import stream
-from joinfold.runtime import checkpoint, engine, streaming
-from joinfold.runtime.checkpoint import agree
-from joinfold.runtime.handle import METRICS, Handle
+from joinfold.runtime import engine, streaming
+from joinfold.runtime.checkpoints.agreement import agree
+from joinfold.runtime.handle import Handle
+from joinfold.runtime.progress import METRICS
 from joinfold.runtime.streaming import StageProcessor
 from joinfold.runtime.warm import WarmBucket
+from tests.runtime.checkpoints.local_directory import MANIFEST
 from tests.runtime.test_engine import rows_of
 from tests.strategies import assert_same_answers
 
@@ -222,11 +224,11 @@ def test_another_chain_is_refused(
         session.stream(name, SCHEMA, time="ts")
     text = SHAPES["path"].text
     agree(spark, str(tmp_path), session.sql(text, was).plan, 2, explicit=False)
-    before = (tmp_path / checkpoint.FILE).read_text()
+    before = (tmp_path / MANIFEST).read_text()
     if told is None:
         agree(spark, str(tmp_path), session.sql(text, now).plan, 2, explicit=False)
         return
     with pytest.raises(jf.UsageError) as refused:
         agree(spark, str(tmp_path), session.sql(text, now).plan, 2, explicit=False)
     assert refused.value.report() == REFUSED.format(directory=tmp_path, was=told[0], now=told[1])
-    assert (tmp_path / checkpoint.FILE).read_text() == before
+    assert (tmp_path / MANIFEST).read_text() == before

@@ -28,6 +28,7 @@ SCHEMAS = {
     "person": "k INT, name STRING",
 }
 TIMES = {"a": "seq", "b": "tick", "c": None, "d": "ts"}
+UNITS = {"a": "ticks", "b": "ticks"}
 PEOPLE: list[Row] = [{"k": 1, "name": "x"}, {"k": 1, "name": "y"}, {"k": 2, "name": "z"}]
 INTEGERS = """SELECT a.k, COUNT(*) AS n, MAX(b.v) AS m FROM a [8 MICROSECOND SLIDE 4 MICROSECOND], b [6 MICROSECOND]
     WHERE a.k = b.k GROUP BY a.k"""
@@ -68,7 +69,7 @@ def bounded(spark: Any) -> jf.Session:
     for name, rows in BOUNDED.items():
         frame = spark.createDataFrame(to_arrow(rows, read_schema(SCHEMAS[name])), SCHEMAS[name])
         if name in TIMES:
-            session.stream(name, frame, time=TIMES[name], delay="3 microseconds")
+            session.stream(name, frame, time=TIMES[name], delay="3 microseconds", unit=UNITS.get(name))
         else:
             session.table(name, frame)
     return session
@@ -102,7 +103,9 @@ def run(spark: Any, directory: Path, text: str) -> Handle:
     session = jf.Session(spark)
     for name, time in TIMES.items():
         reader = spark.readStream.schema(SCHEMAS[name]).option("maxFilesPerTrigger", 1)
-        session.stream(name, reader.parquet(f"{directory}/{name}"), time=time, delay="3 microseconds")
+        session.stream(
+            name, reader.parquet(f"{directory}/{name}"), time=time, delay="3 microseconds", unit=UNITS.get(name)
+        )
     session.table("person", to_arrow(PEOPLE, read_schema(SCHEMAS["person"])))
     handle = session.sql(text).start(
         "parquet", checkpoint=f"{directory}/checkpoint", trigger="available", path=f"{directory}/out", partitions=2

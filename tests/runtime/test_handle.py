@@ -11,7 +11,8 @@ from pyspark.sql import Row
 from joinfold import RunError, Session
 from joinfold.planner.planned_query import PlannedQuery
 from joinfold.runtime.failures import LATE_WORKER
-from joinfold.runtime.handle import FIGURES, METRICS, REMEMBERED, RESTARTS, Handle
+from joinfold.runtime.handle import REMEMBERED, RESTARTS, Handle
+from joinfold.runtime.progress import FIGURES, METRICS
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 SECOND_US = 1_000_000

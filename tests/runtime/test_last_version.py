@@ -17,9 +17,11 @@ from joinfold.logical.query import Source
 from joinfold.operators.codec import VERSION
 from joinfold.reference.rows import from_arrow, to_arrow
 from joinfold.reference.streaming import stream
+from joinfold.runtime.checkpoints.manifest import OLD_FILE
 from tests.operators.runs import Data
 from tests.operators.state.golden import SCHEMA, TEXTS
 from tests.operators.state.kept import going_on
+from tests.runtime.checkpoints.local_directory import MANIFEST, LocalDirectory
 from tests.runtime.half_a_checkpoint import run
 from tests.strategies import assert_same_answers
 
@@ -63,7 +65,9 @@ def test_half_of_a_checkpoint_is_finished(name: str, earlier: Path, tmp_path: Pa
     command = [sys.executable, "-m", "tests.runtime.half_a_checkpoint", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
     put(tmp_path, halves[1], 1)
-    written = json.loads((tmp_path / "checkpoint" / "joinfold.json").read_text())["blob_version"]
+    directory = LocalDirectory(tmp_path / "checkpoint")
+    manifest = directory.text(OLD_FILE) or (directory.text(MANIFEST) or "").partition(" ")[2]
+    written = json.loads(manifest)["blob_version"]
     if written != VERSION:
         with pytest.raises(UsageError, match=f"holds blobs of version {written}"):
             run(tmp_path, spark)

@@ -1,5 +1,6 @@
 """Real processes and checkpoints: killed at random, resumed elsewhere, damaged; and time that must go on."""
 
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,8 +12,10 @@ import joinfold as jf
 from joinfold.planner.planning import plan_query
 from joinfold.reference.rows import from_arrow
 from joinfold.reference.streaming import stream
-from joinfold.runtime.checkpoint import agree
+from joinfold.runtime.checkpoints.agreement import agree
+from joinfold.runtime.checkpoints.manifest import FOLDER
 from tests.runtime import resumable
+from tests.runtime.checkpoints.local_directory import MANIFEST
 from tests.strategies import assert_same_answers
 
 pytestmark = pytest.mark.spark
@@ -117,13 +120,13 @@ def test_a_manifest_is_whole_or_not_there(spark: Any, tmp_path: Path) -> None:
     query = plan_query(resumable.logical())
     directory = f"{tmp_path}/checkpoint"
     written = agree(spark, directory, query, 2, explicit=True)
-    assert [path.name for path in Path(directory).iterdir() if not path.name.endswith(".crc")] == ["joinfold.json"]
+    assert [path.name for path in Path(directory).iterdir() if not path.name.endswith(".crc")] == [FOLDER]
     assert agree(spark, directory, query, 7, explicit=False) == written
-    manifest = Path(directory) / "joinfold.json"
+    manifest = Path(directory) / MANIFEST
     manifest.write_text(manifest.read_text()[:40])
     with pytest.raises(jf.UsageError, match="cannot be read"):
         agree(spark, directory, query, 2, explicit=True)
-    manifest.unlink()
+    shutil.rmtree(Path(directory) / FOLDER)
     (Path(directory) / "offsets").mkdir()
     with pytest.raises(jf.UsageError, match="was not made by joinfold"):
         agree(spark, directory, query, 2, explicit=True)

@@ -14,7 +14,7 @@ from joinfold.dialect import read_schema
 from joinfold.reference import naive
 from joinfold.reference.rows import to_arrow
 from joinfold.reference.streaming import stream
-from joinfold.runtime.checkpoint import agree
+from joinfold.runtime.checkpoints.agreement import agree
 from joinfold.runtime.frames import whole_rows
 from tests.inprocess.test_relations import DATA, WITH_RELATIONS
 from tests.operators.test_machine import planned, scattered
@@ -76,6 +76,7 @@ def test_a_stream_that_is_read_with_and_without_a_relation_is_started_again(spar
     assert [own.name for own in (tmp_path / "checkpoint" / "sources").iterdir()] == ["0"]
 
 
+@pytest.mark.filterwarnings("ignore::joinfold.errors.JoinfoldWarning")  # random windows may leave gaps
 @pytest.mark.spark
 @few
 @given(case=WITH_RELATIONS)

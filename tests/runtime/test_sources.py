@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JJavaError
 
+from joinfold.registering import schema_of
 from joinfold.runtime.schema import spark_schema
 from joinfold.runtime.sources import FileStream, FileTable, SocketStream, open_stream, read_table
-from joinfold.session import schema_of
 from joinfold.types import BIGINT, INTERVAL, STRING, Field, Schema, decimal
 
 pytestmark = pytest.mark.spark

@@ -59,7 +59,7 @@ def test_queries_that_are_started_at_once_do_not_disturb_each_other(
     ("sink", "arguments", "told"),
     [
         ("nosuch", {}, "Failed to find the data source: nosuch"),
-        ("parquet", {}, "'path' is not specified"),
+        ("parquet", {}, "the sink 'parquet' writes files, and needs a folder"),
         (print, {"trigger": "soon"}, "'soon' is not a duration"),
         (print, {"checkpoint": "foo://here/there"}, 'No FileSystem for scheme "foo"'),
         (print, {"checkpoint": "/proc/nothing/here"}, "Mkdirs failed to create /proc/nothing/here"),
@@ -78,7 +78,7 @@ def test_a_sink_that_fails_is_told_with_its_error(spark: Any, files: tuple[Path,
     running = resumable.query_over(jf.Session(spark), files[0]).start(
         lambda answers, batch: {}["x"], checkpoint=tmp_path / "checkpoint", trigger="available"
     )
-    with pytest.raises(jf.RunError, match=r"^the sink function failed in micro-batch 0 with KeyError: 'x'\n"):
+    with pytest.raises(jf.RunError, match=r"^your sink function failed in micro-batch 0, with KeyError: 'x'\n"):
         running.wait(120)
 
 

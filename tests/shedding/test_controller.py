@@ -4,8 +4,8 @@ import pytest
 
 from joinfold.logical.shedding import Budget, HoldBytes, HoldRows, KeepUp, Process
 from joinfold.physical.shedding import KeySampling
-from joinfold.shedding.control import AIM, HOLD_MARGIN
-from joinfold.shedding.controller import Controller
+from joinfold.shedding.control import AIM, HOLD_MARGIN, SAFE_AIM
+from joinfold.shedding.controller import SPARE, Controller
 from joinfold.shedding.live_load import LoadPart
 
 SECOND_US = 1_000_000
@@ -38,11 +38,11 @@ def test_the_smallest_share_counts() -> None:
     assert both.share(200, 5 * SECOND_US, LOAD, NOTHING) == pytest.approx(0.5 * HOLD_MARGIN)
 
 
-@pytest.mark.parametrize("trigger_us", [None, SECOND_US])
-def test_keeping_up_with_and_without_a_trigger(trigger_us: int | None) -> None:
+@pytest.mark.parametrize(("trigger_us", "aim"), [(None, AIM), (SECOND_US, SAFE_AIM)])
+def test_keeping_up_with_and_without_a_trigger(trigger_us: int | None, aim: float) -> None:
     keeping = controller(KeepUp(SECOND_US), trigger_us=trigger_us)
     assert keeping.processed(1_000, 0) == 1.0
-    assert keeping.processed(1_000, 2 * SECOND_US + 300_000) == pytest.approx(AIM / 2.3)
+    assert keeping.processed(1_700, SECOND_US + 700_000) == pytest.approx(SPARE * aim / 1.7)
     again = controller(KeepUp(SECOND_US), trigger_us=trigger_us)
     again.restore(keeping.facts())
     assert again.facts() == keeping.facts()

@@ -185,7 +185,7 @@ FAULTS: tuple[Fault, ...] = (
 )
 
 
-RARE: dict[Fault, int] = {change_the_plan_without_a_rebuild: 100, forget_rates_at_restart: 500}
+RARE: dict[Fault, int] = {change_the_plan_without_a_rebuild: 100, forget_rates_at_restart: 100}
 """The seeds from which on faults are found that few scenarios show."""
 
 

@@ -59,7 +59,7 @@ def session_of(rows: int = 4_000) -> jf.Session:
 def analyzed(text: str, session: jf.Session | None = None, progress: Any = None) -> Analysis:
     session = session or session_of()
     plan = session.sql(text).plan
-    data = {input_.source.name: session.rows(input_.source.name) for input_ in plan.query.inputs}
+    data = {input_.source.name: session.inputs[input_.source.name].rows() for input_ in plan.query.inputs}
     return analyze(plan, data, EXPECTED, unknown(len(plan.frames)), progress)
 
 

@@ -149,7 +149,9 @@ def test_rows_that_take_the_time_of_their_arrival_have_keys_and_no_rate() -> Non
 
 def test_a_clock_of_integers_counts_millions_of_ticks_as_a_second() -> None:
     session = Session()
-    session.stream("a", pa.table({"k": pa.array(np.arange(100) % 7), "t": pa.array(np.arange(100) * 5)}), time="t")
+    session.stream(
+        "a", pa.table({"k": pa.array(np.arange(100) % 7), "t": pa.array(np.arange(100) * 5)}), time="t", unit="ticks"
+    )
     (found,) = session.sql("SELECT k, COUNT(*) AS n FROM a [TUMBLE 20 MICROSECOND] GROUP BY k").statistics.streams
     assert (found.rate, found.groups) == (200_000, 4)
 

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
-from joinfold.runtime.handle import METRICS
+from joinfold.runtime.progress import METRICS
 
 POLL_SECONDS = 0.05
 PATIENCE_SECONDS = 120.0

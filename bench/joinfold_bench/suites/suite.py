@@ -18,6 +18,7 @@ class Options:
     repeats: int | None = None
     cap: float | None = None
     seconds: int | None = None
+    variants: bool = False
 
     @property
     def given(self) -> list[str]:

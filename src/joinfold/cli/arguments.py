@@ -29,7 +29,8 @@ def assignment(entry: str, option: str) -> tuple[str, str]:
     """The two sides of NAME=VALUE."""
     name, equals, value = entry.partition("=")
     if not equals or not name.strip() or not value.strip():
-        raise UsageError(f"{option} takes NAME=VALUE, not '{entry}'")
+        hint = f"write the name, an equals sign and the value: {option} NAME=VALUE."
+        raise UsageError(f"{option} takes NAME=VALUE, not '{entry}'", hint)
     return name.strip(), value.strip()
 
 

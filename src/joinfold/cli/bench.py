@@ -25,6 +25,7 @@ def bench(
     repeats: Annotated[int | None, typer.Option(min=1, help="How often to measure.")] = None,
     cap: Annotated[float | None, typer.Option(min=1, help="Seconds after which a slow engine is stopped.")] = None,
     seconds: Annotated[int | None, typer.Option(min=1, help="Seconds of event time in the data.")] = None,
+    variants: Annotated[bool, typer.Option("--variants", help="Measure harder variants of each query, too.")] = False,
     json_: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Measure joinfold beside other engines, or its plans beside each other. Answers must be equal."""
@@ -40,7 +41,8 @@ def bench(
             for line in known.described():
                 print_line(line)
         return
-    chosen, options = joinfold_bench.suite_named(suite), joinfold_bench.Options(full, repeats, cap, seconds)
+    chosen = joinfold_bench.suite_named(suite)
+    options = joinfold_bench.Options(full, repeats, cap, seconds, variants)
     chosen.check(options)
     joinfold_bench.prepare_output(output)
     began = clock.monotonic()

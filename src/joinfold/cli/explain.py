@@ -11,6 +11,7 @@ from joinfold.cli.printing import ProgressBar, print_error, print_line, write_te
 from joinfold.errors import UsageError
 from joinfold.live.inputs import refuse_schemas, register
 from joinfold.planner.forcing import Plan
+from joinfold.query import STAGES
 from joinfold.session import Session
 
 
@@ -27,12 +28,16 @@ def explain(
     table: Annotated[list[str] | None, typer.Option("--table", help="The same for a relation. Repeatable.")] = None,
     time: Annotated[
         list[str] | None,
-        typer.Option("--time", help="NAME=COLUMN: a stream's event time; by default 'ts' or its only TIMESTAMP."),
+        typer.Option(
+            "--time",
+            help="NAME=COLUMN: a stream's event time; by default 'ts' or its only TIMESTAMP.",
+        ),
     ] = None,
     stage: Annotated[
         str | None,
         typer.Option(
             "--stage",
+            autocompletion=lambda: list(STAGES),
             help="What to show: logical (default), what the query means; windows, when it answers and over which rows; "
             "physical, how it runs; cost, what that costs, and the other plans.",
         ),
@@ -71,7 +76,7 @@ def explain(
     warnings = [*bound.warnings, *(bound.plan_warnings if stage == "cost" else ())]
     if analyze:
         names = {input_.source.name for input_ in bound.logical.streams}
-        with ProgressBar("running the query", sum(session.rows(name).num_rows for name in names)) as advance:
+        with ProgressBar("running the query", sum(session.inputs[name].rows().num_rows for name in names)) as advance:
             analysis = bound.analyze(progress=advance)
         shown, facts = str(analysis), {"sql": bound.to_sql(), "warnings": warnings, **analysis.to_dict()}
     elif html is not None:

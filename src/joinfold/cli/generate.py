@@ -8,7 +8,7 @@ import typer
 
 from joinfold.cli.arguments import assignment
 from joinfold.cli.printing import ProgressBar, print_line
-from joinfold.session import schema_of
+from joinfold.registering import schema_of
 from joinfold.workloads import PRESETS, WORKLOADS
 from joinfold.workloads import generate as generate_workload
 

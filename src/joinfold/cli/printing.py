@@ -44,4 +44,4 @@ def write_text(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"cannot write '{path}': {error.strerror}") from error
+        raise UsageError(f"cannot write '{path}': {error.strerror}", "choose another path.") from error

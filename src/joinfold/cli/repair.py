@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from joinfold.cli.printing import print_line
-from joinfold.session import AHEAD, Session
+from joinfold.registering import AHEAD
+from joinfold.session import Session
 from joinfold.timetext import duration_text, duration_us
 
 

@@ -9,7 +9,9 @@ from joinfold.cli.arguments import PARAM_HELP, PLAN_HELP, assignments, parameter
 from joinfold.cli.printing import print_line
 from joinfold.errors import UsageError
 from joinfold.planner.forcing import Plan
-from joinfold.session import schema_of
+from joinfold.registering import schema_of
+
+PRINTED = ("table", "csv", "json")
 
 
 def run(
@@ -24,17 +26,24 @@ def run(
     ] = None,
     schema: Annotated[
         list[str] | None,
-        typer.Option("--schema", help="NAME=COLUMNS, such as 'A=location STRING, ts TIMESTAMP', for CSV and JSON."),
+        typer.Option(
+            "--schema",
+            help="NAME=COLUMNS, such as 'A=location STRING, ts TIMESTAMP', for CSV and JSON.",
+        ),
     ] = None,
     table: Annotated[
         list[str] | None,
         typer.Option(
-            "--table", help="NAME=PATH, NAME=parquet:PATH, NAME=csv:PATH or NAME=json:PATH: a relation. Repeatable."
+            "--table",
+            help="NAME=PATH, NAME=parquet:PATH, NAME=csv:PATH or NAME=json:PATH: a relation. Repeatable.",
         ),
     ] = None,
     time: Annotated[
         list[str] | None,
-        typer.Option("--time", help="NAME=COLUMN: a stream's event time; by default 'ts' or its only TIMESTAMP."),
+        typer.Option(
+            "--time",
+            help="NAME=COLUMN: a stream's event time; by default 'ts' or its only TIMESTAMP.",
+        ),
     ] = None,
     delay: Annotated[
         list[str] | None,
@@ -42,14 +51,28 @@ def run(
     ] = None,
     ahead: Annotated[
         list[str] | None,
-        typer.Option("--ahead", help="NAME='1 day', NAME=off: how far ahead of the clock a stream's times may be."),
+        typer.Option(
+            "--ahead",
+            help="NAME='1 day', NAME=off: how far ahead of the clock a stream's times may be.",
+        ),
     ] = None,
     idle: Annotated[
         list[str] | None,
-        typer.Option("--idle", help="NAME='5 minutes': after this silence the others do not wait for a stream."),
+        typer.Option(
+            "--idle",
+            help="NAME='5 minutes': after this silence the others do not wait for a stream.",
+        ),
+    ] = None,
+    unit: Annotated[
+        list[str] | None,
+        typer.Option("--unit", help="NAME=seconds, milliseconds or microseconds: what an integer time counts."),
     ] = None,
     sink: Annotated[
-        str, typer.Option(help="console prints the answers, parquet writes them to --output, memory prints at the end.")
+        str,
+        typer.Option(
+            help="console prints the answers, parquet writes them to --output, memory prints at the end.",
+            autocompletion=lambda: ["console", "parquet", "memory"],
+        ),
     ] = "console",
     output: Annotated[str | None, typer.Option("--output", "-o", help="The folder of --sink parquet.")] = None,
     checkpoint: Annotated[
@@ -68,9 +91,15 @@ def run(
     safe: Annotated[
         bool, typer.Option("--safe", help="Check every row and file of the state. The checkpoint keeps to it.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print each answer as a JSON object on a line of its own.")
-    ] = False,
+    format_: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="How answers are printed: table (default); csv; json, an object on a line of its own per answer.",
+            autocompletion=lambda: list(PRINTED),
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """Run a query over streams, until it ends or Ctrl-C stops it."""
     from joinfold.live.run import RunSettings  # imports Spark
@@ -79,6 +108,8 @@ def run(
 
     if once and trigger is not None:
         raise UsageError("--once is --trigger available", "give one of them.")
+    if as_json and format_ is not None:
+        raise UsageError("--json is --format json", "give one of them.")
     schemas = {name: schema_of(text) for name, text in assignments(schema, "--schema").items()}
     texts = assignments(stream, "--stream")
     streams = {name: named_stream(name, text, schemas.pop(name, None)) for name, text in texts.items()}
@@ -87,20 +118,18 @@ def run(
     if schemas:
         hint = "add it with --stream or --table."
         raise UsageError(f"--schema names '{next(iter(schemas))}', which is neither a stream nor a table", hint)
+    of_streams = {"time": time, "delay": delay, "ahead": ahead, "idle": idle, "unit": unit}
     settings = RunSettings(
         query_text(query),
         streams,
         tables,
-        assignments(time, "--time"),
-        assignments(delay, "--delay"),
-        assignments(ahead, "--ahead"),
-        assignments(idle, "--idle"),
+        {option: assignments(named, f"--{option}") for option, named in of_streams.items()},
         sink,
         output,
         checkpoint,
         "available" if once else trigger,
         partitions,
-        as_json,
+        "json" if as_json else format_ or "table",
         None if plan is None else Plan.parse(plan),
         parameters(param),
         safe,

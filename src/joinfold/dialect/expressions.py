@@ -19,7 +19,17 @@ from joinfold.dialect.literals import (
     number_literal,
     time_literal,
 )
-from joinfold.dialect.refusals import INSTEAD, NO_STAR, NO_SUBQUERY, aggregate_mismatch, mismatch, unread
+from joinfold.dialect.refusals import (
+    CLOCKS,
+    INSTEAD,
+    INSTEAD_OF_CLOCK,
+    NO_CLOCK,
+    NO_STAR,
+    NO_SUBQUERY,
+    aggregate_mismatch,
+    mismatch,
+    unread,
+)
 from joinfold.dialect.schema import data_type
 from joinfold.dialect.scope import Scope
 from joinfold.dialect.tokens import Fragment
@@ -252,6 +262,8 @@ class ExpressionBinder:
             near = suggestion(name, known)
             whole = self.fragment.span_of(node)
             at = replace(whole, end=whole.start + len(str(node.this)))
+            if name.upper() in CLOCKS:
+                raise QueryError(NO_CLOCK, at, INSTEAD_OF_CLOCK)
             hint = f"did you mean {near}?" if near else f"the functions are: {', '.join(known)}."
             raise QueryError(f"unknown function '{node.this}'", at, hint)
         if function == "date_trunc":

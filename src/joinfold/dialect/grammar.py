@@ -20,7 +20,7 @@ from joinfold.dialect.shedding import read_shed
 from joinfold.dialect.syntax import ParsedInput, ParsedQuery, ParsedUsing
 from joinfold.dialect.tokens import CLOSING, OPENING, Fragment, parse_expression, span_of, tokenize
 from joinfold.dialect.windows import parse_window
-from joinfold.errors import QueryError, Span, keyword_hint
+from joinfold.errors import QueryError, Span, UsageError, keyword_hint
 from joinfold.logical.expressions import Value
 from joinfold.logical.query import (
     Emit,
@@ -45,6 +45,8 @@ ORDER = (
 
 def parse(text: str, parameters: Mapping[str, object] | None = None) -> ParsedQuery:
     """Parses a query, with the values of its parameters; raises `QueryError` with the place of the first mistake."""
+    if not isinstance(text, str):
+        raise UsageError(f"a query is a text, not {type(text).__name__}", 'write session.sql("SELECT …").')
     return _Statement(text, parameters or {}).read()
 
 
@@ -66,7 +68,10 @@ class _Statement(TokenReader):
         if self.word() == "WITH":
             raise self.error("subqueries are not supported", NO_SUBQUERY)
         if self.word() != "SELECT":
-            raise self.error(f"a query begins with SELECT, not '{self.here().text}'")
+            hint = "write SELECT … FROM stream [window], …; where the answers go is the sink of start."
+            if self.text.strip().endswith(".sql"):
+                hint = f"if that is a file, give its text: session.sql(Path('{self.text.strip()}').read_text())."
+            raise self.error(f"a query begins with SELECT, not '{self.here().text}'", hint)
         self.next()
         if self.word() == "DISTINCT":
             self.refuse()
@@ -196,6 +201,9 @@ class _Statement(TokenReader):
     def alias(self) -> tuple[str | None, Span | None]:
         """``[AS] name`` and where it is written, if it is next."""
         stops = (*CLAUSES, *REFUSED, *JOINS, ",", "[", ".", "WITH")
+        if self.word() == "(":
+            hint = "write the stream and then its window in square brackets: bids b [1 HOUR SLIDE 1 MINUTE]."
+            raise self.error("functions and round brackets are not supported in FROM", hint)
         if not self.accept("AS") and (self.word() in stops or self.ended()):
             return None, None
         return self.name("an alias"), span_of([self.tokens[self.at - 1]], self.text)

@@ -11,7 +11,11 @@ from joinfold.types import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType, cas
 NO_SUBQUERY = "register the result of the inner query as a stream or relation."
 NO_STAR = "only COUNT takes *. Name a column instead."
 
+_BY_NAME = "values have names: write WHERE k = :key, and give session.sql(…, key=5) or --param key=5."
 INSTEAD: dict[type[exp.Expr], str] = {
+    exp.Placeholder: _BY_NAME,
+    exp.Parameter: _BY_NAME,
+    exp.Struct: _BY_NAME,
     exp.RegexpLike: "use LIKE, CONTAINS, STARTSWITH or ENDSWITH.",
     exp.ILike: "use LOWER(x) LIKE 'pattern'.",
     exp.NullSafeEQ: "use =. A NULL key joins nothing.",
@@ -22,6 +26,14 @@ INSTEAD: dict[type[exp.Expr], str] = {
     exp.Any: "write one comparison for each value and combine them with OR.",
     exp.All: "write one comparison for each value and combine them with AND.",
 }
+
+CLOCKS = ("CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "LOCALTIMESTAMP", "NOW", "GETDATE", "CURDATE")
+"""Names by which other dialects read the clock."""
+NO_CLOCK = "a query cannot read the clock: its answers follow from its rows"
+INSTEAD_OF_CLOCK = (
+    "compare the times of rows with each other, filter in the DataFrame before registering it, or give a parameter, "
+    ":since."
+)
 
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=", "in")
 

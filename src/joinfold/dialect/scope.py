@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from joinfold.dialect.refusals import CLOCKS, INSTEAD_OF_CLOCK, NO_CLOCK
 from joinfold.dialect.tokens import Fragment
 from joinfold.errors import QueryError, Span, UnknownNameError, suggestion
 from joinfold.logical.expressions import Column
@@ -88,6 +89,8 @@ class Scope:
         return Column(input_.alias, found[0], input_.source.schema.type_of(found[0]))
 
     def _unknown_anywhere(self, name: str, at: Span) -> Column:
+        if name.upper() in CLOCKS:
+            raise QueryError(NO_CLOCK, at, INSTEAD_OF_CLOCK)
         if any(input_.alias.lower() == name.lower() for input_ in self.inputs):
             raise QueryError(f"'{name}' is an input, not a column", at, f"write {name}.column.")
         columns = self.columns(None, at)

@@ -15,7 +15,7 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from joinfold.errors import QueryError, Span
+from joinfold.errors import QueryError, Span, UsageError
 
 TYPES = (
     "BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, "
@@ -163,6 +163,8 @@ def parse_type(tokens: Sequence[Token], text: str) -> exp.Expr | None:
 
 def read_expression(text: str) -> Fragment:
     """Parses a text that consists of one expression."""
+    if not isinstance(text, str):
+        raise UsageError(f"an expression is a text, not {text!r}", "write it as in SQL, such as 'price * 2 > 5'.")
     tokens = tokenize(text)
     if not tokens:
         raise QueryError("an expression is empty", hint="write one, such as 'price * 2'.")

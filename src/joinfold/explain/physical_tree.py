@@ -9,7 +9,7 @@ from joinfold.explain.tree import Tree
 from joinfold.logical.expressions import Expression
 from joinfold.logical.shedding import AllTo
 from joinfold.logical.sql import expression_text, input_text
-from joinfold.physical.choice import FoldChoice
+from joinfold.physical.choice import FoldChoice, can_loop
 from joinfold.physical.payload import InputSpec
 from joinfold.physical.plan import Attachment, Frame, FrameColumn, PhysicalPlan
 from joinfold.physical.probe_order import steps_from
@@ -100,6 +100,7 @@ def _joining_tree(plan: PhysicalPlan, stage: JoiningStage, number: int, note: No
     else:
         facts = [
             Tree("answers " + when_text(query)),
+            *_arrival_trees(plan),
             *_shed_trees(plan),
             *_one_fold_trees(plan),
             *_method_trees(plan),
@@ -171,6 +172,22 @@ def _drawn(plan: PhysicalPlan, spec: InputSpec) -> set[Expression]:
     assert isinstance(spec.source, StreamRows)
     columns = plan.frames[spec.source.stream].expressions
     return {columns[name] for name in spec.drawn_by}
+
+
+def _arrival_trees(plan: PhysicalPlan) -> list[Tree]:
+    """How a query goes from arrival to arrival: in a compiled loop, or one by one, and why."""
+    stage = plan.answering
+    if not isinstance(stage, FoldAtArrivals):
+        return []
+    if can_loop(stage, plan.choice) and plan.pipeline.shedding is None:
+        return [Tree("goes through many arrivals in one compiled loop; emits the groups that each has changed")]
+    if plan.pipeline.shedding is not None:
+        why = "the sample may change at each"
+    elif stage.body.extremes:
+        why = "a MIN or MAX cannot be taken back"
+    else:
+        why = "more than two inputs are joined" if plan.choice.windows == "sets" else "conditions or values read pairs"
+    return [Tree(f"goes from arrival to arrival, which takes tens of microseconds each: {why}")]
 
 
 def _one_fold_trees(plan: PhysicalPlan) -> list[Tree]:

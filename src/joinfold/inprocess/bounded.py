@@ -46,9 +46,9 @@ def run_in_process(
     Feeds ``rows_per_step`` rows at a time, in order of event time; None feeds everything at once. With ``by_row``
     entries are single rows, else rows are aggregated by cell, key and group.
     """
-    if rows_per_step is not None and rows_per_step < 1:
+    if rows_per_step is not None and (not isinstance(rows_per_step, int) or rows_per_step < 1):
         hint = "give a number of at least 1, or None for all rows at once."
-        raise UsageError(f"rows_per_step cannot be {rows_per_step}", hint)
+        raise UsageError(f"rows_per_step cannot be {rows_per_step!r}", hint)
     plan = plan_query(query) if isinstance(query, LogicalQuery) else query
     plan = replace(plan, pipeline=plan.pipeline.bounded)
     refuse_clock(plan.pipeline.shedding)
@@ -71,6 +71,10 @@ def run_in_process(
 
 def check_data(plan: PhysicalPlan, data: Mapping[str, Rows]) -> None:
     """Raises `UsageError` if a stream or relation has no Arrow table."""
+    given: object = data
+    if not isinstance(given, Mapping):
+        hint = "give a dict from the names of streams to pyarrow Tables."
+        raise UsageError(f"the data cannot be a {type(given).__name__}", hint)
     for source in (input_.source for input_ in plan.query.inputs):
         name, what = source.name, f"{kind_of(source)} '{source.name}'"
         if name not in data:

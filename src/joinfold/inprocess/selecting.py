@@ -34,7 +34,9 @@ class Selected:
     values: list[pa.Array]
 
     def take(self, numbers: RowNumbers) -> "Selected":
-        """Some of these rows."""
+        """Some of these rows, in their order."""
+        if len(numbers) == len(self.rows):
+            return self
         return Selected(self.rows[numbers], [column.take(pa.array(numbers)) for column in self.values])
 
 
@@ -60,8 +62,8 @@ def _selected(plan: PhysicalPlan, finished: pa.RecordBatch, rows: RowNumbers, be
     """HAVING and SELECT on some rows; ``before``: with the aggregates of the instant before."""
     having = plan.query.having
     if having is not None:
-        rows = rows[is_true(plan.over_answer(having, before), _columns(finished, rows), len(rows))]
-    columns = _columns(finished, rows)
+        rows = rows[is_true(plan.over_answer(having, before), _Chosen(finished, rows), len(rows))]
+    columns = _Chosen(finished, rows)
     values: list[pa.Array] = []
     for number, output in enumerate(plan.query.outputs):
         value = evaluate(plan.over_answer(output.expression, before), columns, len(rows))
@@ -83,16 +85,25 @@ def _bounds(
     return [pc.if_else(is_whole, value, columns[ANSWER, name]) for name in bound_columns(number, before)]
 
 
-def _columns(finished: pa.RecordBatch, rows: RowNumbers) -> dict[Key, pa.Array]:
-    chosen = finished if len(rows) == finished.num_rows else finished.take(pa.array(rows))
-    return {(ANSWER, name): chosen.column(name) for name in chosen.schema.names}
+class _Chosen(dict[Key, pa.Array]):
+    """The columns of some rows of MERGE's output; each is taken when it is first read."""
+
+    def __init__(self, finished: pa.RecordBatch, rows: RowNumbers) -> None:
+        super().__init__()
+        self.finished = finished
+        self.rows = pa.array(rows) if len(rows) < finished.num_rows else None
+
+    def __missing__(self, key: Key) -> pa.Array:
+        column = self.finished.column(key[1])
+        self[key] = column if self.rows is None else column.take(self.rows)
+        return self[key]
 
 
 def _changed(plan: PhysicalPlan, finished: pa.RecordBatch) -> tuple[list[pa.Array], Selected]:
     """The kind of each change, and the changed rows. A deleted row has its old values."""
     old = _selected(plan, finished, _true_rows(finished.column(WAS)), before=True)
     new = _selected(plan, finished, _true_rows(finished.column(NOW)))
-    _, in_old, in_new = np.intersect1d(old.rows, new.rows, assume_unique=True, return_indices=True)
+    in_old, in_new = (np.flatnonzero(_among(mine.rows, theirs.rows)) for mine, theirs in ((old, new), (new, old)))
     was, now = old.take(in_old).values, new.take(in_new).values
     differs = np.zeros(len(in_new), np.bool_)
     for place, output in zip(plan.query.selected, plan.query.outputs, strict=True):
@@ -103,14 +114,21 @@ def _changed(plan: PhysicalPlan, finished: pa.RecordBatch) -> tuple[list[pa.Arra
         is_floating = output.expression.type.is_floating
         differs |= moved & ~(close_to if is_floating else equal)(was[place], now[place])
     parts = {
-        "delete": old.take(np.flatnonzero(~np.isin(old.rows, new.rows))),
-        "insert": new.take(np.flatnonzero(~np.isin(new.rows, old.rows))),
+        "delete": old.take(np.flatnonzero(~_among(old.rows, new.rows))),
+        "insert": new.take(np.flatnonzero(~_among(new.rows, old.rows))),
         "update": new.take(in_new[differs]),
     }
     kinds = pa.concat_arrays([pa.repeat(kind, len(part.rows)) for kind, part in parts.items()])
     rows = np.concatenate([part.rows for part in parts.values()])
     columns = zip(*(part.values for part in parts.values()), strict=True)
     return [kinds], Selected(rows, [pa.concat_arrays(column) for column in columns])
+
+
+def _among(rows: RowNumbers, others: RowNumbers) -> Flags:
+    """Which of the rows are among others; both ascend."""
+    there = np.zeros(1 + max(rows.max(initial=0), others.max(initial=0)), np.bool_)
+    there[others] = True
+    return np.asarray(there[rows], np.bool_)
 
 
 def _moved(plan: PhysicalPlan, finished: pa.RecordBatch, expression: Expression) -> Flags:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from joinfold.kernels.compiling import Arrays, Doubles, Ids, Integers, kernel, readable, readable_ids
+from joinfold.kernels.compiling import Arrays, Doubles, Ids, Integers, kernel, part, readable, readable_ids
 from joinfold.kernels.double_double import add_dd
 from joinfold.kernels.slabs import LENGTH, Slabs, Slots, append, find, remove
 from joinfold.kernels.wrapping import added
@@ -42,7 +42,7 @@ class AggregationSet:
         assert int_columns >= 1, "the first integer is the number of rows"
         self.slots = Slabs(int_columns, 2 * dd_columns)  # all hi, lo, then all weight, turnover
         self.largest_magnitude = np.zeros(int_columns, np.int64)
-        self._groups = np.zeros(1, np.int64)
+        self.group_count = np.zeros(1, np.int64)
 
     @property
     def live_entries(self) -> int:
@@ -52,7 +52,7 @@ class AggregationSet:
     @property
     def groups(self) -> int:
         """One more than the largest group id that ever had a slot."""
-        return int(self._groups[0])
+        return int(self.group_count[0])
 
     @property
     def bytes_held(self) -> int:
@@ -72,7 +72,7 @@ class AggregationSet:
         slots.cover_keys(kid)
         done = 0
         while True:
-            done = _update(delta, sign, slots.arrays, self.largest_magnitude, self._groups, done)
+            done = _update(delta, sign, slots.arrays, self.largest_magnitude, self.group_count, done)
             if done == kid.size:
                 break
             slots.make_room(kid[done])
@@ -105,26 +105,36 @@ def _update(
     largest_magnitude int64[I] and groups int64[1] follow. Gives how many entries are done. Cost: O(I + F) for each.
     """
     delta, slots = Delta(*delta_arrays), Slots(*slot_arrays)
-    ints, dds, slot_ints, slot_dds = delta.ints, delta.dds, slots.ints, slots.dds
     for entry in range(done, delta.kid.size):
-        key, group = delta.kid[entry], delta.gid[entry]
-        position = find(slots, key, group)
-        if position < 0:
-            position = append(slots, key, group)
-            if position < 0:
-                return entry
-            groups[0] = max(groups[0], group + 1)
-        for column in range(ints.shape[1]):
-            slot_ints[position, column], magnitude = added(slot_ints[position, column], ints[entry, column], sign)
-            largest_magnitude[column] = max(largest_magnitude[column], magnitude)
-        if slot_ints[position, 0] == 0:
-            remove(slots, key, position)
-            continue
-        for hi in range(0, dds.shape[1], 2):
-            slot_dds[position, hi], slot_dds[position, hi + 1] = add_dd(
-                slot_dds[position, hi], slot_dds[position, hi + 1], sign * dds[entry, hi], sign * dds[entry, hi + 1]
-            )
-            drift, size = dds.shape[1] + hi, math.fabs(dds[entry, hi])
-            slot_dds[position, drift] += sign * size
-            slot_dds[position, drift + 1] += math.fabs(slot_dds[position, drift]) + size
+        if not update_entry(delta, entry, sign, slots, largest_magnitude, groups):
+            return entry
     return delta.kid.size
+
+
+@part
+def update_entry(
+    delta: Delta, entry: int, sign: int, slots: Slots, largest_magnitude: Integers, groups: Integers
+) -> bool:
+    """Add sign times one payload to its slot; false, and nothing is changed, if there is no room. Cost: O(I + F)."""
+    ints, dds, slot_ints, slot_dds = delta.ints, delta.dds, slots.ints, slots.dds
+    key, group = delta.kid[entry], delta.gid[entry]
+    position = find(slots, key, group)
+    if position < 0:
+        position = append(slots, key, group)
+        if position < 0:
+            return False
+        groups[0] = max(groups[0], group + 1)
+    for column in range(ints.shape[1]):
+        slot_ints[position, column], magnitude = added(slot_ints[position, column], ints[entry, column], sign)
+        largest_magnitude[column] = max(largest_magnitude[column], magnitude)
+    if slot_ints[position, 0] == 0:
+        remove(slots, key, position)
+        return True
+    for hi in range(0, dds.shape[1], 2):
+        slot_dds[position, hi], slot_dds[position, hi + 1] = add_dd(
+            slot_dds[position, hi], slot_dds[position, hi + 1], sign * dds[entry, hi], sign * dds[entry, hi + 1]
+        )
+        drift, size = dds.shape[1] + hi, math.fabs(dds[entry, hi])
+        slot_dds[position, drift] += sign * size
+        slot_dds[position, drift + 1] += math.fabs(slot_dds[position, drift]) + size
+    return True

@@ -41,36 +41,53 @@ def add_dd_products(
         key = delta.kid[entry]
         if key >= slabs.shape[0] or slabs[key, LENGTH] == 0:
             continue
-        start, length = slabs[key, START], slabs[key, LENGTH]
-        if mode in PAIRED:
-            intern_pairs(mode, delta.gid[entry], slots.gids[start : start + length], table, groups)
-        for product in range(products.shape[0]):
-            of_entry, own = products[product, 0], products[product, 1]
-            is_int, column = products[product, 2], products[product, 3]
-            hi, lo = _factor(delta.ints, delta.dds, entry, of_entry, own)
-            hi, lo = sign * hi, sign * lo
-            drifts = not (of_entry and is_int)
-            if mode in (OF_DELTA, OF_ALL):
-                group = delta.gid[entry] if mode == OF_DELTA else 0
-                sum_hi, sum_lo = _factor(slots.ints, slots.dds, start, is_int, column)
-                weight, turnover = _drift(slots, start, is_int, column)
-                for position in range(start + 1, start + length):
-                    slot_hi, slot_lo = _factor(slots.ints, slots.dds, position, is_int, column)
-                    sum_hi, sum_lo = add_dd(sum_hi, sum_lo, slot_hi, slot_lo)
-                    slot_weight, slot_turnover = _drift(slots, position, is_int, column)
-                    weight += slot_weight
-                    turnover += slot_turnover + weight
-                _add_to(totals, group, product, *multiply_dd(hi, lo, sum_hi, sum_lo))
+        add_dd_products_of(delta, entry, sign, slots, mode, products, totals, table, groups)
+
+
+@part
+def add_dd_products_of(
+    delta: Delta,
+    entry: int,
+    sign: int,
+    slots: Slots,
+    mode: int,
+    products: Integers,
+    totals: TotalArrays,
+    table: IdArrays,
+    groups: Ids,
+) -> None:
+    """Add the products of one entry with double-doubles; its key has a slab, its pairs ids. Cost: O(Q·length)."""
+    key, slabs = delta.kid[entry], slots.slabs
+    start, length = slabs[key, START], slabs[key, LENGTH]
+    if mode in PAIRED:
+        intern_pairs(mode, delta.gid[entry], slots.gids[start : start + length], table, groups)
+    for product in range(products.shape[0]):
+        of_entry, own = products[product, 0], products[product, 1]
+        is_int, column = products[product, 2], products[product, 3]
+        hi, lo = _factor(delta.ints, delta.dds, entry, of_entry, own)
+        hi, lo = sign * hi, sign * lo
+        drifts = not (of_entry and is_int)
+        if mode in (OF_DELTA, OF_ALL):
+            group = delta.gid[entry] if mode == OF_DELTA else 0
+            sum_hi, sum_lo = _factor(slots.ints, slots.dds, start, is_int, column)
+            weight, turnover = _drift(slots, start, is_int, column)
+            for position in range(start + 1, start + length):
+                slot_hi, slot_lo = _factor(slots.ints, slots.dds, position, is_int, column)
+                sum_hi, sum_lo = add_dd(sum_hi, sum_lo, slot_hi, slot_lo)
+                slot_weight, slot_turnover = _drift(slots, position, is_int, column)
+                weight += slot_weight
+                turnover += slot_turnover + weight
+            _add_to(totals, group, product, *multiply_dd(hi, lo, sum_hi, sum_lo))
+            if drifts:
+                _add_drift(totals.drift, group, product, sign, math.fabs(hi), weight, turnover)
+        else:
+            for offset in range(length):
+                slot_hi, slot_lo = _factor(slots.ints, slots.dds, start + offset, is_int, column)
+                group = slots.gids[start + offset] if mode == OF_SLOT else groups[offset]
+                _add_to(totals, group, product, *multiply_dd(hi, lo, slot_hi, slot_lo))
                 if drifts:
+                    weight, turnover = _drift(slots, start + offset, is_int, column)
                     _add_drift(totals.drift, group, product, sign, math.fabs(hi), weight, turnover)
-            else:
-                for offset in range(length):
-                    slot_hi, slot_lo = _factor(slots.ints, slots.dds, start + offset, is_int, column)
-                    group = slots.gids[start + offset] if mode == OF_SLOT else groups[offset]
-                    _add_to(totals, group, product, *multiply_dd(hi, lo, slot_hi, slot_lo))
-                    if drifts:
-                        weight, turnover = _drift(slots, start + offset, is_int, column)
-                        _add_drift(totals.drift, group, product, sign, math.fabs(hi), weight, turnover)
 
 
 @part

@@ -102,18 +102,42 @@ def _add_int_products(
         key = kid[entry]
         if key >= slabs.shape[0] or slabs[key, LENGTH] == 0:
             continue
-        start, length = slabs[key, START], slabs[key, LENGTH]
-        if mode in (OF_DELTA, OF_ALL):
-            group = delta.gid[entry] if mode == OF_DELTA else 0
-            _gather(delta, entry, sign, slots, products, totals, group)
-        elif mode == OF_SLOT:
-            _scatter(delta, entry, sign, slots, products, totals, slots.gids, start)
-        else:
-            if table.size[0] + length > min(table.value_of_id.size, totals.touched.size):
-                return entry
-            intern_pairs(mode, delta.gid[entry], slots.gids[start : start + length], table, groups)
-            _scatter(delta, entry, sign, slots, products, totals, groups, 0)
+        if mode in PAIRED and not has_room_for_pairs(slots, key, table, totals):
+            return entry
+        add_int_products_of(delta, entry, sign, slots, mode, products, totals, table, groups)
     return kid.size
+
+
+@part
+def has_room_for_pairs(slots: Slots, key: int, table: IdArrays, totals: TotalArrays) -> bool:
+    """Whether all pairs with the slots of a key would find room, if all were new. Cost: O(1)."""
+    room: bool = table.size[0] + slots.slabs[key, LENGTH] <= min(table.value_of_id.size, totals.touched.size)
+    return room
+
+
+@part
+def add_int_products_of(
+    delta: Delta,
+    entry: int,
+    sign: int,
+    slots: Slots,
+    mode: int,
+    products: Integers,
+    totals: TotalArrays,
+    table: IdArrays,
+    groups: Ids,
+) -> None:
+    """Add the products of one entry, whose key has a slab; its pairs have room. Cost: O(P·length)."""
+    key = delta.kid[entry]
+    start, length = slots.slabs[key, START], slots.slabs[key, LENGTH]
+    if mode in (OF_DELTA, OF_ALL):
+        group = delta.gid[entry] if mode == OF_DELTA else 0
+        _gather(delta, entry, sign, slots, products, totals, group)
+    elif mode == OF_SLOT:
+        _scatter(delta, entry, sign, slots, products, totals, slots.gids, start)
+    else:
+        intern_pairs(mode, delta.gid[entry], slots.gids[start : start + length], table, groups)
+        _scatter(delta, entry, sign, slots, products, totals, groups, 0)
 
 
 @part

@@ -1,4 +1,4 @@
-"""The columns of data in files, and which of them is the event time; found without Spark."""
+"""The columns of data in files, found without Spark."""
 
 import os
 from pathlib import Path
@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 from joinfold.errors import UsageError
-from joinfold.session import schema_of
-from joinfold.types import TIMESTAMP, Schema
+from joinfold.registering import schema_of
+from joinfold.types import Schema
 
 
 def parquet_schema(path: str) -> Schema:
@@ -36,27 +36,6 @@ def _with_old_timestamps(file: parquet.ParquetFile) -> pa.Schema:
         if field.name in old:
             schema = schema.set(position, pa.field(field.name, pa.timestamp("us", tz="UTC")))
     return schema
-
-
-def default_time(schema: Schema) -> str | None:
-    """The TIMESTAMP column 'ts', or else the only TIMESTAMP column; None if there is neither."""
-    timestamps = _timestamps(schema)
-    if "ts" in timestamps:
-        return "ts"
-    return timestamps[0] if len(timestamps) == 1 else None
-
-
-def chosen_time(name: str, schema: Schema) -> str | None:
-    """As `default_time`, for a stream that will run; raises `UsageError` if several columns could be the time."""
-    timestamps, time = _timestamps(schema), default_time(schema)
-    if time is None and timestamps:
-        what = f"several columns of stream '{name}' could be its time: {', '.join(timestamps)}"
-        raise UsageError(what, f"choose one, such as --time {name}={timestamps[0]}.")
-    return time
-
-
-def _timestamps(schema: Schema) -> list[str]:
-    return [field.name for field in schema if field.type == TIMESTAMP]
 
 
 def visible_files(path: str) -> list[Path]:

@@ -21,7 +21,7 @@ from joinfold.live.screens import DemoLines, DemoScreen, DemoTable
 from joinfold.live.watch import watch
 from joinfold.query import Query
 from joinfold.runtime.failures import clear_errors
-from joinfold.runtime.handle import Progress
+from joinfold.runtime.progress import Progress
 from joinfold.runtime.sources import FileStream, open_stream
 from joinfold.session import Session
 from joinfold.workloads.feed import Feed

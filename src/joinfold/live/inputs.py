@@ -12,8 +12,9 @@ from pyarrow import dataset
 
 from joinfold.arrow import arrow_type
 from joinfold.errors import UsageError
-from joinfold.live.columns import default_time, parquet_schema, visible_files
-from joinfold.session import Session, schema_of
+from joinfold.live.columns import parquet_schema, visible_files
+from joinfold.registering import schema_of
+from joinfold.session import Session
 from joinfold.statistics.analysis import MOST_ROWS
 from joinfold.types import TIMESTAMP, Schema
 
@@ -35,7 +36,7 @@ def register(
     for name, text in streams.items():
         schema = named_schema(text)
         source = _rows(text, schema, MOST_ROWS + 1) if with_rows and os.path.exists(text) else schema
-        session.stream(name, source, time=times.get(name) or default_time(schema))
+        session.stream(name, source, time=times.get(name))
     for name, text in tables.items():
         schema = named_schema(text)
         session.table(name, _rows(text, schema) if with_rows and os.path.exists(text) else schema)

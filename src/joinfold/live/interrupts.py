@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, TextIO
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 NAP_SECONDS = 0.1
@@ -51,14 +51,18 @@ class Interrupts:
 
 
 @contextmanager
-def errors_to(path: str) -> Iterator[None]:
-    """Redirects standard error to a file. A JVM that is started meanwhile keeps writing to the file afterwards."""
+def errors_to(path: str) -> Iterator[TextIO]:
+    """Redirects standard error to a file, and yields where it went before.
+
+    A JVM that is started meanwhile keeps writing to the file afterwards.
+    """
     sys.stderr.flush()
     terminal = os.dup(2)
     try:
         with open(path, "ab") as log:
             os.dup2(log.fileno(), 2)
-        yield
+        with os.fdopen(os.dup(terminal), "w", encoding="utf-8", errors="replace") as before:
+            yield before
     finally:
         os.dup2(terminal, 2)
         os.close(terminal)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from joinfold.runtime.handle import Progress, StreamProgress
+from joinfold.runtime.progress import Progress, StreamProgress, lag_text
 
 PATIENCE = timedelta(seconds=3)
 _UNITS = ("bytes", "kB", "MB", "GB")
@@ -52,6 +52,8 @@ def status_line(progress: Progress, tally: Tally) -> str:
     facts = [
         ", ".join(rates),
         f"watermark {progress.watermark or 'not yet'}",
+        *([] if progress.latency_seconds is None else [f"latency {lag_text(progress.latency_seconds)}"]),
+        f"micro-batch {progress.batch} in {progress.batch_seconds:,.1f} s",
         counted(tally.instants, "instant") + " answered",
         tally.left_out,
         counted(progress.live_cells, "live cell"),

@@ -6,6 +6,7 @@ Mistakes in the arguments and in the query are found before Spark starts.
 import os
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,41 +17,37 @@ import pyarrow as pa
 from rich.console import Console
 
 from joinfold.arrow import arrow_schema
-from joinfold.errors import RunError, UsageError
-from joinfold.live.columns import chosen_time
+from joinfold.errors import JoinfoldWarning, RunError, UsageError
 from joinfold.live.interrupts import Interrupts, errors_to
 from joinfold.live.report import Tally, figures_line, summary_line
-from joinfold.live.rows import Print, RowPrinter
+from joinfold.live.rows import PRINTERS, Print
 from joinfold.live.specs import absolute, schema_of_stream, schema_of_table
-from joinfold.live.status import status
+from joinfold.live.status import busy, status
 from joinfold.live.watch import watch
 from joinfold.planner.forcing import Plan
 from joinfold.query import Query
 from joinfold.runtime.failures import clear_errors
 from joinfold.runtime.sources import FileTable, NamedStream, open_stream, read_table
-from joinfold.session import Session, schema_of
-from joinfold.timetext import duration_us
+from joinfold.session import Session
+from joinfold.starting import refuse_trigger
 
 SINKS = ("console", "parquet", "memory")
 
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """The arguments of a run."""
+    """The arguments of a run. ``stream_options`` has arguments of `Session.stream`, each with its value by stream."""
 
     query: str
     streams: dict[str, NamedStream]
     tables: dict[str, FileTable]
-    times: dict[str, str]
-    delays: dict[str, str]
-    aheads: dict[str, str]
-    idles: dict[str, str]
+    stream_options: dict[str, dict[str, str]]
     sink: str = "console"
     output: str | None = None
     checkpoint: str | None = None
     trigger: str | None = None
     partitions: int | None = None
-    as_json: bool = False
+    format: str = "table"
     plan: Plan | None = None
     parameters: dict[str, int | Decimal | str] = field(default_factory=dict)
     is_safe: bool = False
@@ -58,14 +55,15 @@ class RunSettings:
     def __post_init__(self) -> None:
         if self.sink not in SINKS:
             raise UsageError(f"unknown sink '{self.sink}'", f"the sinks are: {', '.join(SINKS)}.")
+        if self.format not in PRINTERS:
+            raise UsageError(f"unknown format '{self.format}'", f"the formats are: {', '.join(PRINTERS)}.")
         if (self.output is not None) != (self.sink == "parquet"):
             raise UsageError("--sink parquet and its folder --output belong together", "give both or neither.")
-        by_stream = {"--time": self.times, "--delay": self.delays, "--ahead": self.aheads, "--idle": self.idles}
-        for option, named in by_stream.items():
+        for option, named in self.stream_options.items():
             for name in named.keys() - self.streams.keys():
-                raise UsageError(f"{option} names '{name}', but there is no such stream", "add it with --stream.")
-        if self.trigger is not None and self.trigger != "available" and duration_us(self.trigger) == 0:
-            raise UsageError("--trigger must be longer than 0", "leave out --trigger.")
+                raise UsageError(f"--{option} names '{name}', but there is no such stream", "add it with --stream.")
+        if self.trigger is not None:
+            refuse_trigger(self.trigger)
 
 
 def run(settings: RunSettings, console: Console, print_line: Print) -> None:
@@ -76,10 +74,9 @@ def run(settings: RunSettings, console: Console, print_line: Print) -> None:
         console.print(f"Warning: {warning}", highlight=False, markup=False, soft_wrap=True)
     with Interrupts() as interrupts, _checkpoint(settings, console) as checkpoint, _spark_log() as log:
         _require_output_of(checkpoint, settings.output)
-        console.print("starting Spark …", highlight=False)
         session = Session(safe=settings.is_safe)
         with clear_errors():
-            with errors_to(log):
+            with errors_to(log) as errors, busy("starting Spark", errors):
                 spark = session.spark
             interrupts.take()
             spark.conf.set("spark.sql.session.timeZone", "UTC")
@@ -100,10 +97,8 @@ def _bound(
 ) -> Query:
     """The query over the inputs that ``stream`` and ``table`` make: schemas, or DataFrames."""
     for name, source in settings.streams.items():
-        data = stream(source)
-        time_ = settings.times.get(name) or chosen_time(name, schema_of(data))
-        delay, ahead, idle = settings.delays.get(name, "0 seconds"), settings.aheads.get(name), settings.idles.get(name)
-        session.stream(name, data, time=time_, delay=delay, ahead=ahead, idle=idle)
+        own = {option: named[name] for option, named in settings.stream_options.items() if name in named}
+        session.stream(name, stream(source), **own)  # type: ignore[arg-type]
     for name, files in settings.tables.items():
         session.table(name, table(files))
     return session.sql(settings.query, settings.plan, **settings.parameters)
@@ -113,7 +108,7 @@ def _watched(
     query: Query, settings: RunSettings, checkpoint: str, interrupts: Interrupts, console: Console, print_line: Print
 ) -> Tally:
     order = [field.name for field in query.logical.leading]
-    printer = RowPrinter(arrow_schema(query.schema), order, print_line, settings.as_json)
+    printer = PRINTERS[settings.format](arrow_schema(query.schema), order, print_line)
     kept: list[pa.Table] = []
     options = {} if settings.output is None else {"path": absolute(settings.output)}
     sinks: dict[str, Any] = {
@@ -121,7 +116,8 @@ def _watched(
         "memory": lambda answers, batch: kept.append(answers),
         "parquet": "parquet",
     }
-    with status(console) as show:
+    with status(console) as show, warnings.catch_warnings():
+        warnings.simplefilter("ignore", JoinfoldWarning)  # they were printed before Spark started
         handle = query.start(
             sinks[settings.sink],
             checkpoint=checkpoint,

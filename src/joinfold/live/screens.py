@@ -14,7 +14,7 @@ from rich.text import Text
 
 from joinfold.live.alarms import Alarm, Alarms
 from joinfold.live.report import Tally, counted, silence_line, size_text
-from joinfold.runtime.handle import Progress
+from joinfold.runtime.progress import Progress
 
 ROOMS_SHOWN = 10
 NEWS_SHOWN = 4

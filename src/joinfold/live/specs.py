@@ -81,7 +81,7 @@ def _data_path(what: str, name: str, format_: str, path: str, schema: Schema | N
     if "://" in path and schema is not None:
         return path
     if not os.path.exists(path):
-        raise UsageError(f"{what}: there is no folder '{path}'")
+        raise UsageError(f"{what}: there is no folder '{path}'", "make it first, or look at the path.")
     if schema is None and format_ != "parquet":
         hint = f'give the columns with --schema "{name}=location STRING, ts TIMESTAMP".'
         raise UsageError(f"{what}: {format_.upper()} files do not contain the types of their columns", hint)

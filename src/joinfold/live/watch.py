@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from joinfold.live.interrupts import Interrupts
 from joinfold.live.report import Tally
-from joinfold.runtime.handle import Handle, Progress
+from joinfold.runtime.handle import Handle
+from joinfold.runtime.progress import Progress
 
 LOOK_SECONDS = 0.25
 

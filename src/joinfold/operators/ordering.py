@@ -12,6 +12,17 @@ from joinfold.physical.column_names import CELL
 
 
 def in_order(rows: pa.RecordBatch | pa.Table, order: Sequence[str]) -> Integers:
+    """The indices that sort rows by time and then by the columns ``order``; only rows of one time are compared."""
+    times = rows.column(CELL).to_numpy()
+    found = np.argsort(times, kind="stable")
+    same = times[found[1:]] == times[found[:-1]]
+    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    if len(tied) and order:
+        found[tied] = found[tied][_by_values(rows.take(pa.array(found[tied])), order)]
+    return found
+
+
+def _by_values(rows: pa.RecordBatch | pa.Table, order: Sequence[str]) -> Integers:
     """The indices that sort rows by time and then by the columns ``order``."""
     keys = {CELL: rows.column(CELL)}
     for name in order:

@@ -6,7 +6,7 @@ Answers and stored state are the same under every choice.
 from dataclasses import dataclass
 from typing import Literal
 
-from joinfold.physical.stage import Body, FoldAtInstants, JoiningStage, StatefulStage, is_plain
+from joinfold.physical.stage import Body, FoldAtArrivals, FoldAtInstants, JoiningStage, StatefulStage, is_plain
 
 MethodName = Literal["pc", "ic", "tc"]
 WindowKind = Literal["sets", "sums", "structures"]
@@ -101,3 +101,10 @@ def can_sum(stage: JoiningStage) -> bool:
 def can_follow(stage: StatefulStage) -> bool:
     """Whether a running query may change its choice. If sets by key can answer it, no other choice is ever cheaper."""
     return isinstance(stage, FoldAtInstants) and not (stage.body.views or can_fuse(stage))
+
+
+def can_loop(stage: StatefulStage, choice: FoldChoice) -> bool:
+    """Whether many arrivals are answered in one compiled loop: two inputs as aggregation sets, without extremes."""
+    if not isinstance(stage, FoldAtArrivals) or choice.windows != "sets":
+        return False
+    return len(stage.body.inputs) == 2 and not stage.body.extremes

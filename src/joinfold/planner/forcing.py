@@ -5,12 +5,13 @@ What is not given is chosen as usual. A plan that cannot run is refused, and the
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import get_args
 
 from joinfold.errors import QueryError, UsageError, suggestion
 from joinfold.kernels.structures import STRUCTURES
 from joinfold.logical.expressions import Value
+from joinfold.notebook import facts, fragment, heading, paragraphs
 from joinfold.physical.choice import (
     HASH,
     SUMS,
@@ -69,10 +70,17 @@ class Plan:
             raise UsageError(f"unknown method '{self.method}'", f"the methods are: {', '.join(METHOD_NAMES)}.")
         for name, aliases in (("early", self.early), ("order", self.order)):
             if isinstance(aliases, str):
-                raise UsageError(f"{name} must be a tuple of inputs, not a string", f"write {name}=({aliases!r},).")
+                raise UsageError(
+                    f"{name} must be a tuple of inputs, not a string",
+                    f"write {name}={tuple(own.strip() for own in aliases.split(','))!r}.",
+                )
+            if aliases is not None and not isinstance(aliases, Sequence):
+                raise UsageError(f"{name} must be a tuple of inputs, not {aliases!r}", f"write {name}=('a',).")
         if not isinstance(self.index, Mapping):
             raise UsageError("index must be a mapping from inputs to indexes", "write index={'a': 'hash'}.")
-        for text in self.index.values():
+        for alias, text in self.index.items():
+            if not isinstance(text, str):
+                raise UsageError(f"the index of '{alias}' cannot be {text!r}", "write index={'a': 'hash'}.")
             _index(text)
         if self.root is not None and not isinstance(self.root, str):
             raise UsageError("root must be the alias of an input", "write root='a'.")
@@ -85,6 +93,11 @@ class Plan:
                 (checked_rate if name == "rate" else checked_count)(number, f"the {name} of '{alias}'")
         if self.adapt not in (None, *SWITCH):
             raise UsageError(f"adapt cannot be '{self.adapt}'", f"it can be: {', '.join(SWITCH)}.")
+
+    def _repr_html_(self) -> str:
+        """What is forced and declared, as HTML for a notebook."""
+        given = {own.name: _shown(value) for own in fields(self) if (value := getattr(self, own.name))}
+        return fragment(heading("Plan"), facts(given) if given else paragraphs(["Nothing is forced or declared."]))
 
     @property
     def forces(self) -> bool:
@@ -103,7 +116,7 @@ class Plan:
     @staticmethod
     def of(settings: Mapping[str, Value]) -> "Plan":
         """A plan from the settings of OPTION, such as early = 'a, b', index = 'a hash, b btree', rate = 'a 50'."""
-        fields: dict[str, object] = {}
+        given: dict[str, object] = {}
         for name, value in settings.items():
             if name not in _READERS:
                 near = suggestion(name, _READERS)
@@ -113,8 +126,24 @@ class Plan:
                 value = "on" if value else "off"
             if not isinstance(value, str):
                 raise UsageError(f"option '{name}' must be a string, not {value!r}", f"write {name} = '…'.")
-            fields[name] = _READERS[name](value)
-        return Plan(**fields)  # type: ignore[arg-type]
+            given[name] = _READERS[name](value)
+        return Plan(**given)  # type: ignore[arg-type]
+
+    @staticmethod
+    def given(plan: "Plan | Mapping[str, object] | str | None") -> "Plan | None":
+        """A plan as a user gives it: itself, its arguments as a dict, or the text of --plan."""
+        if plan is None or isinstance(plan, Plan):
+            return plan
+        if isinstance(plan, str):
+            return Plan.parse(plan)
+        if not isinstance(plan, Mapping):
+            raise UsageError(f"a plan cannot be {plan!r}", "give a jf.Plan(method='tc'), or a dict of its arguments.")
+        for name in plan:
+            if name not in _READERS:
+                near = suggestion(str(name), _READERS)
+                hint = f"did you mean '{near}'? " if near else ""
+                raise UsageError(f"a plan has no '{name}'", f"{hint}It has: {', '.join(_READERS)}.")
+        return Plan(**plan)  # type: ignore[arg-type]
 
     @staticmethod
     def wanted(options: Iterable[tuple[str, Value]], forced: "Plan | None") -> "Plan":
@@ -150,6 +179,13 @@ class Plan:
             {**other.groups, **self.groups},
             self.adapt or other.adapt,
         )
+
+
+def _shown(value: str | tuple[str, ...] | Mapping[str, object]) -> str:
+    """A setting of a plan, written as OPTION writes it."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{alias} {own}" for alias, own in value.items())
+    return value if isinstance(value, str) else ", ".join(value)
 
 
 def refuse_inputs(plan: PlannedQuery, wanted: Plan) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from joinfold.logical.expressions import Expression
 from joinfold.logical.query import LogicalQuery
+from joinfold.notebook import fragment, heading, paragraphs
 from joinfold.physical.choice import FoldChoice
 from joinfold.physical.plan import PhysicalPlan
 from joinfold.physical.stage import Body, Concatenate, JoiningStage, LastStage, Merge, StatefulStage, Totals
@@ -12,6 +13,7 @@ from joinfold.planner.adapting import Following
 from joinfold.planner.cost.estimates import Decision
 from joinfold.planner.forecasting import Forecast
 
+STAGES_SHOWN = "query.explain() shows its stages, their costs and the other plans."
 Keys = Sequence[tuple[Expression, ...]]
 
 
@@ -26,6 +28,12 @@ class PlannedQuery(PhysicalPlan):
     decision: Decision | None = None
     following: Following | None = None
     forecast: Forecast | None = None
+
+    def _repr_html_(self) -> str:
+        """The decision as HTML, for a notebook. `Query.explain` shows the stages."""
+        if self.decision is None:
+            return fragment(heading("The only plan"), paragraphs([STAGES_SHOWN]))
+        return fragment(heading(self.decision.chosen.title), paragraphs([self.decision.reason, STAGES_SHOWN]))
 
 
 def with_stages(

@@ -34,13 +34,13 @@ def sample_of(plan: PhysicalPlan, chosen: Chosen, zone: tzinfo = UTC) -> Sample:
         return key_sample(
             rate,
             chosen.certain.__contains__,
-            lambda combination: draw(first, combination[first]),
+            lambda combination: draw(first, combination),
             shedding.groups_are_whole,
             chosen.expected,
         )
 
     def drawn(combination: Combination) -> Drawn | None:
-        found = [draw(alias, combination[alias]) for alias in aliases]
+        found = [draw(alias, combination) for alias in aliases]
         if rate == WHOLE:
             return Drawn(1, (-1,) * len(found))
         if any(own >= threshold(rate) for own in found):
@@ -50,24 +50,33 @@ def sample_of(plan: PhysicalPlan, chosen: Chosen, zone: tzinfo = UTC) -> Sample:
     return Sample(rate, drawn, by_key=False, axes=len(aliases))
 
 
-def _drawer(plan: PhysicalPlan, shedding: Sampling, zone: tzinfo) -> Callable[[str, Timed], int]:
-    """The draw of a row of an input. Each is computed once."""
-    known: dict[tuple[str, int], int] = {}
+def _drawer(plan: PhysicalPlan, shedding: Sampling, zone: tzinfo) -> Callable[[str, Combination], int]:
+    """The draw of a stream's row in a combination, where it may read rows of relations. Each is computed once."""
+    known: dict[tuple[str, tuple[int, ...]], int] = {}
 
-    def draw(alias: str, item: Timed) -> int:
-        if (alias, id(item)) not in known:
-            stream = plan.timing.names.index(alias)
-            context = Context({alias: item.row}, zone=zone).wide()
-            columns = []
-            for name in plan.pipeline.input_of(stream).drawn_by:
-                if name == TIME:
-                    columns.append(pa.array([item.ts], pa.int64()))
-                    continue
-                expression = plan.frames[stream].expressions[name]
-                value = {name: evaluate(expression, context)}
-                columns.append(to_arrow([value], Schema((Field(name, expression.type),))).column(0).combine_chunks())
+    def draw(alias: str, combination: Combination) -> int:
+        stream = plan.timing.names.index(alias)
+        relations = (own.alias for attached in plan.frames[stream].attached for own in attached.relations)
+        read = {own: combination[own] for own in (alias, *relations)}
+        name = alias, tuple(map(id, read.values()))
+        if name not in known:
+            context = Context({own: item.row for own, item in read.items()}, zone=zone).wide()
+            columns = [_column(plan, stream, column, read[alias], context) for column in _drawn_by(plan, stream)]
             hashed = draws if isinstance(shedding, KeySampling) else row_draws
-            known[alias, id(item)] = int(hashed(columns, seed_of(shedding, stream))[0])
-        return known[alias, id(item)]
+            known[name] = int(hashed(columns, seed_of(shedding, stream))[0])
+        return known[name]
 
     return draw
+
+
+def _drawn_by(plan: PhysicalPlan, stream: int) -> tuple[str, ...]:
+    return plan.pipeline.input_of(stream).drawn_by
+
+
+def _column(plan: PhysicalPlan, stream: int, name: str, item: Timed, context: Context) -> pa.Array:
+    """One value, as a column of a single row."""
+    if name == TIME:
+        return pa.array([item.ts], pa.int64())
+    expression = plan.frames[stream].expressions[name]
+    value = {name: evaluate(expression, context)}
+    return to_arrow([value], Schema((Field(name, expression.type),))).column(0).combine_chunks()

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from joinfold.errors import RunError
+from joinfold.errors import UsageError
 from joinfold.logical.expressions import Expression
 from joinfold.logical.query import LogicalQuery
 from joinfold.names import identifier_text
@@ -29,13 +29,21 @@ from joinfold.physical.stage import Concatenate, Merge, is_plain
 from joinfold.planner.planned_query import PlannedQuery
 from joinfold.runtime.blobs import BLOBS
 from joinfold.runtime.budgets import with_budgets
-from joinfold.runtime.checkpoint import agree
+from joinfold.runtime.checkpoints.agreement import agree
 from joinfold.runtime.expressions import spark_text
 from joinfold.runtime.frames import packed
 from joinfold.runtime.handle import Handle
 from joinfold.runtime.schema import schema_text
 from joinfold.runtime.sessions.asking import require_workers
-from joinfold.runtime.sessions.settings import PARTITIONS, borrowed, building, require_state_store, starting
+from joinfold.runtime.sessions.settings import (
+    PARTITIONS,
+    borrowed,
+    building,
+    is_connect,
+    require_state_store,
+    starting,
+)
+from joinfold.runtime.showing.tail import LATEST, Tail, keeping
 from joinfold.runtime.shuffle_keys import spread_shuffle_keys
 from joinfold.runtime.stages import RunId, StageRun, finish_batches, run_bounded
 from joinfold.runtime.streaming import StageProcessor
@@ -100,12 +108,20 @@ def start(
 
     ``frame`` makes the answers, given the number of partitions and the run.
     """
+    if is_connect(spark) and (sink == LATEST or not isinstance(sink, str)):
+        what = f"the sink '{LATEST}'" if sink == LATEST else "a sink function"
+        hint = "choose a sink of Spark, such as 'parquet' or 'memory'."
+        raise UsageError(f"over Spark Connect {what} would run on the server, not in this process", hint)
     workers = require_workers(spark)
     manifest = agree(spark, checkpoint, plan, partitions or workers.cores, explicit=partitions is not None)
     run_id = RunId(manifest.id)
     sweep()
     writer = frame(manifest.partitions, run_id).writeStream.outputMode("append").options(**options)
-    writer = writer.format(sink) if isinstance(sink, str) else writer.foreachBatch(_handing_over(sink))
+    tail = None if isinstance(sink, str) and sink != LATEST else Tail(plan.query)
+    if tail is None:
+        writer = writer.format(str(sink))
+    else:
+        writer = writer.foreachBatch(keeping(tail, None if isinstance(sink, str) else sink))
     writer = writer.option("checkpointLocation", checkpoint)
     if name is not None:
         writer = writer.queryName(name)
@@ -114,25 +130,12 @@ def start(
         interval = trigger if available else f"{duration_us(trigger) // 1000} milliseconds"
         writer = writer.trigger(availableNow=True) if available else writer.trigger(processingTime=interval)
     begin = partial(_begin, spark, writer, manifest.partitions)
-    return Handle(begin, plan, checkpoint, partial(remove_run, run_id.name))
+    return Handle(begin, plan, checkpoint, partial(remove_run, run_id.name), tail)
 
 
 def _begin(spark: SparkSession, writer: DataStreamWriter, partitions: int) -> StreamingQuery:
     with borrowed(spark, starting(partitions)):
         return writer.start()
-
-
-def _handing_over(sink: Callable[[pa.Table, int], None]) -> Callable[[DataFrame, int], None]:
-    def hand_over(answers: DataFrame, batch: int) -> None:
-        table = answers.toArrow()
-        try:
-            sink(table, batch)
-        except Exception as error:
-            raised = f"{type(error).__name__}: {error}"
-            hint = "a later start gives it the same answers again."
-            raise RunError(f"the sink function failed in micro-batch {batch} with {raised}", hint) from error
-
-    return hand_over
 
 
 def frame_partitions(spark: SparkSession, is_streaming: bool) -> int:

@@ -45,6 +45,7 @@ class Failure:
     hint: str
 
 
+RESTORE_FILE = "restore the file from a copy of the checkpoint, or use a new checkpoint directory."
 RESTORE = "restore the whole checkpoint from one copy, or use a new checkpoint directory."
 CONTINUE = "A later start continues from the checkpoint."
 NOT_NAMED = "Spark does not name the damaged file"
@@ -70,6 +71,11 @@ KNOWN = (
         r"Failed to read log file|Current State: INITIALIZING|No content to map due to end-of-input",
         "a file of the checkpoint {checkpoint} cannot be read: {cause}",
         f"it is damaged; {RESTORE}",
+    ),
+    Failure(
+        r"DATA_SOURCE_NOT_FOUND|Failed to find the data source",
+        "Spark has no source or sink of this name. {cause}",
+        "the usual sinks are console, parquet, memory and kafka; others need a package: spark.jars.packages.",
     ),
     Failure(
         LATE_WORKER,
@@ -124,8 +130,13 @@ def clear_error(error: Exception, checkpoint: str | None = None) -> JoinfoldErro
     known = _LOST if _is_lost(error) else next((own for own in KNOWN if re.search(own.pattern, text)), None)
     if known is not None:
         place = "of this query" if checkpoint is None else f"'{checkpoint}'"
-        return RunError(known.message.format(checkpoint=place, cause=cause), known.hint)
+        return RunError(known.message.format(checkpoint=place, cause=cause.rstrip(".")), known.hint)
     return UsageError(cause) if isinstance(error, _USAGE) else RunError(cause)
+
+
+def unreadable(checkpoint: str, name: str, why: str) -> UsageError:
+    """The error for a file of a checkpoint that is damaged, found before a query starts."""
+    return UsageError(f"the file '{name}' of the checkpoint '{checkpoint}' cannot be read: {why}", RESTORE_FILE)
 
 
 def _refusal(name: str, why: str, checkpoint: str) -> RunError:

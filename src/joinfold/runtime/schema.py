@@ -5,6 +5,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 from pyspark.sql import types as spark
 
 from joinfold.errors import UsageError
@@ -52,6 +53,12 @@ def to_frame(spark: SparkSession, data: Any, source: Source) -> DataFrame:
     raise UsageError(
         f"'{source.name}' was registered as a schema without rows", "register a DataFrame or a table to run it."
     )
+
+
+def with_timestamp(frame: DataFrame, column: str, unit_us: int) -> DataFrame:
+    """The DataFrame with a column of integers, which count a unit of time since 1970, as a TIMESTAMP."""
+    quoted = identifier_text(column)
+    return frame.withColumn(column, f.expr(f"timestamp_micros(CAST({quoted} AS BIGINT) * {unit_us}L)"))
 
 
 def first_rows(frame: DataFrame, rows: int) -> pa.Table | None:

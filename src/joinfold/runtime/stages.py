@@ -93,6 +93,8 @@ class StageRun:
         facts: dict[str, Any] = {"numbers": [], "before": None, "placed": None}
         if last.placed or (not isinstance(last, Concatenate) and last.changes):
             facts = {"numbers": emitted.numbers, "before": emitted.before, "placed": emitted.placed}
+        if emitted.is_lasting:
+            facts["is_lasting"] = True
         if emitted.samples is not None:
             samples = [[at, *own] for at, own in sorted(emitted.samples.items())]
             facts |= {"numbers": emitted.numbers, "samples": samples}

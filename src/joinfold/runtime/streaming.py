@@ -16,8 +16,8 @@ from joinfold.operators.stages.bucket import Bucket
 from joinfold.operators.state.bucket_state import BucketState
 from joinfold.planner.adapting import Change
 from joinfold.runtime.blobs import BLOBS
-from joinfold.runtime.checkpoint import STATE_NAME
-from joinfold.runtime.handle import FIGURES, METRIC_COLUMNS, observed
+from joinfold.runtime.checkpoints.manifest import STATE_NAME
+from joinfold.runtime.progress import FIGURES, METRIC_COLUMNS, observed
 from joinfold.runtime.shuffle_keys import keys_in_partition
 from joinfold.runtime.stages import StageRun
 from joinfold.runtime.warm import WarmBucket, WarmBuckets, shared_folder

@@ -58,6 +58,10 @@ class Sample:
         """Whether nothing is shed."""
         return self.rate == WHOLE
 
+    def extends(self, other: "Sample") -> bool:
+        """Whether this sample has all that another one has, in the same replicates."""
+        return self.rate >= other.rate and self.certain == other.certain
+
 
 EVERYTHING = Sample(WHOLE)
 

@@ -18,7 +18,7 @@ def require_whole_number(name: str, value: object, minimum: int = 1) -> None:
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
         raise UsageError(f"{name} must be a whole number, not {value!r}")
     if value < minimum:
-        raise UsageError(f"{name} must be at least {minimum}, not {value}")
+        raise UsageError(f"{name} must be at least {minimum}, not {value}", "give a larger number.")
     if value > LARGEST_WHOLE_NUMBER:
         raise UsageError(f"{name} must be at most 2**62, not {value}")
 

@@ -16,6 +16,7 @@ from .model import found, operations
 from .shapes import check_ttree
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 8), max_size=40), st.integers(2, 5), st.data())
 def test_nodes_share_and_merge_and_all_stays_in_order(codes: list[int], size: int, data: st.DataObject) -> None:
     tree, left = TTree(size), dict(enumerate(codes))

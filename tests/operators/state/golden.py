@@ -14,7 +14,7 @@ from typing import Any
 from joinfold.dialect import bind, parse, read_schema
 from joinfold.logical.query import LogicalQuery, Source
 from joinfold.planner.planning import plan_query
-from joinfold.runtime.checkpoint import Manifest
+from joinfold.runtime.checkpoints.manifest import Manifest
 from tests.operators.runs import Data
 from tests.operators.state.kept import LABELS, Query, going_on
 from tests.operators.state.memory import Memory

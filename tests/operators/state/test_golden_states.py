@@ -11,7 +11,8 @@ from joinfold.planner.forcing import Plan
 from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
 from joinfold.reference.streaming import stream
-from joinfold.runtime.checkpoint import Manifest, refuse_another
+from joinfold.runtime.checkpoints.agreement import refuse_another
+from joinfold.runtime.checkpoints.manifest import Manifest
 from tests.operators.state.golden import FOLDER, TEXTS, bound, read
 from tests.operators.state.kept import LABELS, Query
 from tests.strategies import assert_same_answers

@@ -65,7 +65,7 @@ def test_groups_are_noted_that_have_a_combination() -> None:
     totals.emit(5, heads(1, 1, 1, None), always=False)
     add(totals, 0, 4)
     taken = totals.take_emitted()  # as it was at the instant
-    assert taken.instants == [5] and taken.groups[0].tolist() == [0, 3]
+    assert taken.instants[0].tolist() == [5, 5] and taken.groups[0].tolist() == [0, 3]
     assert taken.integers[0][:, 0].tolist() == [1, 1] and taken.reals[0][:, 0].tolist() == [2.0, 2.0]
     ((codes, has),) = taken.extremes[0]
     assert codes[has].tolist() == [1] and has.tolist() == [True, False]

@@ -12,18 +12,19 @@ import pytest
 
 import joinfold as jf
 from joinfold.runtime.sessions import asking
-from joinfold.runtime.sessions.asking import Worker, Workers, ask_workers, own_version, require_workers
+from joinfold.runtime.sessions.asking import Worker, Workers, ask_workers, require_workers
+from joinfold.version import __version__
 
 pytestmark = pytest.mark.spark
 
-GOOD = Worker("here", "/usr/bin/python", platform.python_version(), own_version(), None)
+GOOD = Worker("here", "/usr/bin/python", platform.python_version(), __version__, None)
 
 
 def test_workers_tell_their_python_and_their_cores(spark: Any) -> None:
     told = ask_workers(spark)
     assert told.cores == spark.sparkContext.defaultParallelism
     (worker,) = told.kinds
-    assert (worker.python, worker.joinfold, worker.problem) == (platform.python_version(), own_version(), None)
+    assert (worker.python, worker.joinfold, worker.problem) == (platform.python_version(), __version__, None)
 
 
 def test_they_are_asked_once(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:

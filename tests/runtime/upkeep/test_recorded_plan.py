@@ -11,7 +11,7 @@ from joinfold.errors import UsageError
 from joinfold.logical.query import Source
 from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
-from joinfold.runtime.checkpoint import Manifest
+from joinfold.runtime.checkpoints.manifest import Manifest
 from joinfold.runtime.upkeep.recorded_plan import recorded_plan
 from tests import refusals
 from tests.crashes.workload import KINDS, query_of

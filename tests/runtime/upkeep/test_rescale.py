@@ -18,7 +18,8 @@ from pyspark.sql import SparkSession
 
 import joinfold as jf
 from joinfold.errors import UsageError
-from joinfold.runtime.checkpoint import Manifest, write_manifest
+from joinfold.runtime.checkpoints.folder import Folder
+from joinfold.runtime.checkpoints.manifest import Manifest, write_manifest
 from joinfold.runtime.upkeep.rescale import Rescaled, rescale
 from tests.crashes.history import check_history
 from tests.crashes.matrix import PATIENCE, processes_of
@@ -104,7 +105,7 @@ def fake(spark: SparkSession, folder: Path, text: str, partitions: int = 2) -> s
     session = jf.Session()
     for name in ("a", "b"):
         session.stream(name, "ts TIMESTAMP, k INT, v INT", time="ts")
-    write_manifest(spark, str(folder), Manifest.of(session.sql(text).plan, "UTC", partitions))
+    write_manifest(Folder(spark, str(folder)), Manifest.of(session.sql(text).plan, "UTC", partitions))
     return str(folder)
 
 

@@ -11,8 +11,8 @@ from joinfold.operators.codec import encode
 from joinfold.operators.packing.routing import NO_ROWS
 from joinfold.operators.state.bucket_state import POSITION
 from joinfold.operators.state.rescaling import BucketMap
+from joinfold.runtime.checkpoints.folder import Folder
 from joinfold.runtime.shuffle_keys import spread_shuffle_keys
-from joinfold.runtime.upkeep.folder import Folder
 from joinfold.runtime.upkeep.stored_state import LOGS, PARTITIONS, read_state, write_state
 
 pytestmark = pytest.mark.spark

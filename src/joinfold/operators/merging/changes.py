@@ -55,8 +55,14 @@ def changes(last: Merge, finished: pa.RecordBatch, instants: Sequence[int], befo
     old = np.concatenate([order[:-1][follows[1:]], np.full(appears.sum(), -1), order[vanishes]])
     new = np.concatenate([order[follows], order[appears], np.full(vanishes.sum(), -1)])
     at = np.concatenate([step[follows], step[appears], step[vanishes] + 1])
+    return compared(last, finished, timeline[at], old, new)
+
+
+def compared(last: Merge, finished: pa.RecordBatch, at: Integers, old: Integers, new: Integers) -> pa.RecordBatch:
+    """Rows that tell what became of a group: at these instants, from an old row to a new one; −1 for no row."""
+    groups = [group_column(number) for number in range(len(last.groups))]
     known = pa.array(np.where(new >= 0, new, old))
-    columns: dict[str, pa.Array] = {INSTANT: pa.array(timeline[at])}
+    columns: dict[str, pa.Array] = {INSTANT: pa.array(at)}
     columns |= {name: finished.column(name).take(known) for name in groups}
     columns |= {WAS: pa.array(old >= 0), NOW: pa.array(new >= 0)}
     for now, earlier in zip(_compared(last), _compared(last, before=True), strict=True):

@@ -16,7 +16,9 @@ from joinfold.arrow import arrow_type
 from joinfold.errors import EvaluationError
 from joinfold.numbers import ExactNumbers, RoundedNumbers
 from joinfold.operators.merging.group_sums import GroupSums, Sums
+from joinfold.physical.column_names import aggregate_column, error_column, group_column
 from joinfold.physical.payload import AggregateSpec
+from joinfold.physical.stage import Merge
 from joinfold.types import INTEGER_BITS, DataType
 
 Doubles = NDArray[np.float64]
@@ -40,6 +42,18 @@ class AggregateValues(NamedTuple):
 
     values: pa.Array
     error: Doubles | None = None
+
+
+def aggregates_of(last: Merge, emitted: pa.RecordBatch, first_row: Integers, sums: Sums) -> dict[str, pa.Array]:
+    """The group columns and the aggregates; for CHANGES also the errors of those that are rounded."""
+    first = pa.array(first_row)
+    columns = {group_column(number): emitted.column(name).take(first) for number, name in enumerate(last.groups)}
+    for number, own in enumerate(last.aggregates):
+        found = finish(own, sums)
+        columns[aggregate_column(number)] = found.values
+        if last.changes and found.error is not None:
+            columns[error_column(number)] = pa.array(found.error)
+    return columns
 
 
 def finish(aggregate: AggregateSpec, sums: Sums) -> AggregateValues:

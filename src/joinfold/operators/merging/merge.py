@@ -16,15 +16,13 @@ from joinfold.operators.emitted import Emitted
 from joinfold.operators.entries import Integers
 from joinfold.operators.merging.changes import changes
 from joinfold.operators.merging.estimating import SampledTotals, bounds_and_kept
-from joinfold.operators.merging.finish import finish
-from joinfold.operators.merging.group_sums import GroupSums, Sums
+from joinfold.operators.merging.finish import aggregates_of
+from joinfold.operators.merging.group_sums import GroupSums
+from joinfold.operators.merging.lasting import merge_lasting
 from joinfold.operators.values import identity_codes
 from joinfold.operators.wide_totals import alike
 from joinfold.physical.column_names import (
     INSTANT,
-    aggregate_column,
-    error_column,
-    group_column,
 )
 from joinfold.physical.stage import Concatenate, LastStage, Merge
 
@@ -41,6 +39,8 @@ def finished(last: LastStage, parts: Sequence[Emitted], zone: str = "UTC") -> pa
     match last:
         case Concatenate():
             answers = together(rows)
+        case Merge() if emitted.is_lasting:
+            answers = merge_lasting(last, rows, emitted.numbers)
         case Merge():
             answers = merge(last, rows) if last.estimates is None else estimate(last, rows, emitted, zone)
             if last.changes:
@@ -56,7 +56,7 @@ def merge(last: Merge, parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     group_of_row, first_row = _groups(last, emitted)
     sums = GroupSums.of(last.totals, emitted, group_of_row, len(first_row))
     columns = {INSTANT: emitted.column(INSTANT).take(pa.array(first_row))}
-    return pa.RecordBatch.from_pydict(columns | _aggregates(last, emitted, first_row, sums))
+    return pa.RecordBatch.from_pydict(columns | aggregates_of(last, emitted, first_row, sums))
 
 
 def estimate(last: Merge, parts: Sequence[pa.RecordBatch], facts: Emitted, zone: str) -> pa.RecordBatch:
@@ -75,7 +75,7 @@ def estimate(last: Merge, parts: Sequence[pa.RecordBatch], facts: Emitted, zone:
     _, rates, expected = known[np.searchsorted(known[:, 0], instants)].T
     totals = SampledTotals(last, emitted, group_of_row, rates, expected)
     sums = totals.sums()
-    columns = {INSTANT: pa.array(instants)} | _aggregates(last, emitted, first_row, sums)
+    columns = {INSTANT: pa.array(instants)} | aggregates_of(last, emitted, first_row, sums)
     return pa.RecordBatch.from_pydict(columns | bounds_and_kept(totals, sums, columns, zone))
 
 
@@ -84,18 +84,6 @@ def _groups(last: Merge, emitted: pa.RecordBatch) -> tuple[Integers, Integers]:
     codes = [emitted.column(INSTANT).to_numpy()]
     codes += [code for name in last.group_columns for code in identity_codes(emitted.column(name))]
     return group_rows(np.stack(codes))
-
-
-def _aggregates(last: Merge, emitted: pa.RecordBatch, first_row: Integers, sums: Sums) -> dict[str, pa.Array]:
-    """The group columns and the aggregates; for CHANGES also the errors of those that are rounded."""
-    first = pa.array(first_row)
-    columns = {group_column(number): emitted.column(name).take(first) for number, name in enumerate(last.groups)}
-    for number, own in enumerate(last.aggregates):
-        found = finish(own, sums)
-        columns[aggregate_column(number)] = found.values
-        if last.changes and found.error is not None:
-            columns[error_column(number)] = pa.array(found.error)
-    return columns
 
 
 def _replace_instant(

@@ -29,6 +29,11 @@ class Incremental(Method):
         """The memory of totals and extremes."""
         return super().bytes_held + self.extremes.bytes_held
 
+    @classmethod
+    def takes_back(cls, body: Body) -> bool:
+        """Sums can be taken back, and extremes cannot."""
+        return not body.extremes
+
     def add(self, values: PairValues, now: int) -> None:
         """Adds combinations that begin."""
         self.totals.add(values, 1)
@@ -38,6 +43,10 @@ class Incremental(Method):
         """Subtracts combinations that end."""
         self.totals.add(values, -1)
         self.extremes.subtract(values)
+
+    def take_back(self, values: PairValues, now: int) -> None:
+        """Subtracts combinations, as if they ended."""
+        self.subtract(values)
 
     def advance(self, now: int) -> None:
         """Does nothing: the totals are up to date already."""

@@ -33,6 +33,11 @@ class Method(ABC):
         """The memory of totals and of what is kept of combinations."""
         return self.totals.totals.bytes_held
 
+    @classmethod
+    @abstractmethod
+    def takes_back(cls, body: Body) -> bool:
+        """Whether combinations can be taken back before they end."""
+
     @abstractmethod
     def add(self, values: PairValues, now: int) -> None:
         """Adds combinations that begin."""
@@ -40,6 +45,10 @@ class Method(ABC):
     def subtract(self, values: PairValues) -> None:
         """Subtracts combinations that end. It is called only for methods that have ``joins_leaving``."""
         raise AssertionError(f"{type(self).__name__} does not join what leaves")
+
+    def take_back(self, values: PairValues, now: int) -> None:
+        """Lets combinations that have begun not be. It is called only if the method `takes_back`."""
+        raise AssertionError(f"{type(self).__name__} does not take back")
 
     @abstractmethod
     def advance(self, now: int) -> None:

@@ -25,6 +25,11 @@ class Pipelined(Method):
         """The memory of totals and of all combinations."""
         return super().bytes_held + sum(values.nbytes for values in self.queue)
 
+    @classmethod
+    def takes_back(cls, body: Body) -> bool:
+        """Nothing can be taken back: combinations are kept without the entries that they are made of."""
+        return False
+
     def add(self, values: PairValues, now: int) -> None:
         """Adds combinations that begin."""
         self.queue.append(values)

@@ -55,6 +55,11 @@ class TimeCarrying(Method):
         """The memory of totals, extremes and charges."""
         return super().bytes_held + self.extremes.bytes_held + self.charges.bytes_held
 
+    @classmethod
+    def takes_back(cls, body: Body) -> bool:
+        """Integers can be taken back. Charges of floating sums would not cancel to 0."""
+        return not body.extremes and not body.real_products
+
     def add(self, values: PairValues, now: int) -> None:
         """Adds combinations that begin, and charges each until its first entry leaves."""
         values = values.take(values.leaves > now)
@@ -63,6 +68,14 @@ class TimeCarrying(Method):
         ending = values.take(values.leaves < END)
         if len(ending):
             self.charges.add(self.charges.together([ending]))
+
+    def take_back(self, values: PairValues, now: int) -> None:
+        """Subtracts combinations now, and not when they end: charges of the opposite sign cancel theirs."""
+        values = values.take(values.leaves > now)
+        self.totals.add(values, -1)
+        ending = values.take(values.leaves < END)
+        if len(ending):
+            self.charges.add(self.charges.together([ending.negated]))
 
     def advance(self, now: int) -> None:
         """Subtracts the charges of all entries that have left by ``now``."""

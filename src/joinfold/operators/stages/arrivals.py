@@ -2,29 +2,33 @@
 
 Every bucket gets the *arrivals* of all rows: time, input, and the values that order rows of one time. So all buckets go
 through the same sequence. At each arrival a bucket lets rows leave that have become too old, lets the row enter if it
-is its own, and emits its groups:
+is its own, and emits the groups that have changed. What it emits lasts until it emits the group again, so a bucket does
+nothing at the arrivals of others:
 
     arrivals, in order     a1    b1    a2    b2
-    entries of bucket 0    a1    b1                    emits its groups four times ──┐
-    entries of bucket 1                a2    b2        emits its groups four times ──┴─▶ MERGE: four answers
+    entries of bucket 0    a1    b1                    emits its groups at b1 ────────────┐
+    entries of bucket 1                a2    b2        emits its groups at b2 ────────────┴─▶ MERGE: four answers
 
-Entries are single rows here, identified by their batch and their number in it. A row that has several matches in
-relations has an entry for each of them, in one bucket or in several.
+Two inputs that are joined by key and summed go through all arrivals in one compiled loop (`kernels.arrivals`). It stops
+where sums have to be rebuilt, and goes on after that. All others go from arrival to arrival here.
+
+Entries are single rows, identified by their batch and their number in it. A row that has several matches in relations
+has an entry for each of them, in one bucket or in several.
 
 Since every bucket sees all arrivals, each can count rows: a row leaves ``[ROWS n]`` with the n-th arrival after it.
 
 SHED holds fewer entries, but all arrivals: these tell the instants. The cell of a row is its time. An answer uses the
-sample that all times of its windows have in common.
+sample that all times of its windows have in common, so there every group is emitted at every arrival.
 """
 
-from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from joinfold.kernels.arrivals import INEXACT, ArrivalLoop
 from joinfold.operators.batches import cells_of
 from joinfold.operators.calendars.calendar import BEGINNING, END
 from joinfold.operators.calendars.position import Position
@@ -34,10 +38,13 @@ from joinfold.operators.entries import Entries, Flags, Integers, joined
 from joinfold.operators.labels import GapUsedUp
 from joinfold.operators.ordering import in_order
 from joinfold.operators.packing.header import Header
+from joinfold.operators.stages.arrival_queues import Arrivals, RowNames, RowQueue, first_inside, numbers_of
 from joinfold.operators.stages.bucket import Accepted
 from joinfold.operators.stages.live_bucket import LiveBucket
-from joinfold.physical.choice import FoldChoice
-from joinfold.physical.column_names import BATCH, CELL, KEEP, ROW
+from joinfold.operators.windows.fused import FusedWindows
+from joinfold.operators.windows.live import Live
+from joinfold.physical.choice import FoldChoice, can_loop
+from joinfold.physical.column_names import CELL, KEEP
 from joinfold.physical.edge import ArrivalsFrom, EntriesFrom, edge_of
 from joinfold.physical.shedding import Shedding
 from joinfold.physical.stage import FoldAtArrivals
@@ -46,16 +53,14 @@ from joinfold.physical.timing import Timing
 from joinfold.shedding.rates import EVERYTHING
 from joinfold.window import Continuous, Rows
 
-Arrival = tuple[int, int, int, int]  # time, stream, batch, row
-RowName = tuple[int, int]  # the batch that brought a row, and the number of the row in it
+LASTING = 8  # times as many arrivals in a piece whose answers are not all groups at every arrival
 
 
 class ArrivalFold(LiveBucket):
     """One bucket of a query that answers at every row. Its inputs are the streams, in their order.
 
-    ``waiting`` has the arrivals that are not final, by stream. ``rows`` has the bucket's own rows that have not
-    entered. ``inside`` has those in their windows, each with its *mark*: its time, or its number where the window
-    counts rows.
+    ``waiting`` has the arrivals that are not final, by stream. ``queues`` have the bucket's own rows: those that have
+    not entered, and those in their windows, each with its *mark*: its time, or its number where the window counts rows.
     """
 
     def __init__(
@@ -66,16 +71,30 @@ class ArrivalFold(LiveBucket):
         choice: FoldChoice,
         shedding: Shedding | None = None,
     ) -> None:
+        self.loops = can_loop(stage, choice) and shedding is None
         super().__init__(stage, timing, number, choice, shedding)
         self.changes = stage.changes
+        self.loop: ArrivalLoop | None = None
+        self.names = RowNames()
         self.waiting: list[list[pa.RecordBatch]] = [[] for _ in timing.windows]
-        self.rows: dict[RowName, tuple[int, Entries]] = {}
-        self.inside: list[deque[tuple[int, Entries]]] = [deque() for _ in timing.windows]  # oldest first
+        self.queues = [RowQueue() for _ in timing.windows]
         self.last: dict[int, deque[int]] = {  # of ROWS windows, the times of the last n arrivals of their streams
             stream: deque(maxlen=window.size)
             for stream, window in enumerate(timing.windows)
             if isinstance(window, Rows)
         }
+
+    @property
+    def is_lasting(self) -> bool:
+        """True unless SHED changes the sample from answer to answer."""
+        return self.sampler is None
+
+    def open_live(self, earlier: list[pa.RecordBatch]) -> Live:
+        """Empty windows."""
+        live = super().open_live(earlier)
+        if self.loops and isinstance(live.windows, FusedWindows):
+            live.windows.stay_sets()
+        return live
 
     @property
     def cells_held(self) -> int:
@@ -122,104 +141,208 @@ class ArrivalFold(LiveBucket):
                 ordinal = self.ordinal_of(name)
                 entries = self.read(ordinal, batch)
                 self.expect(ordinal, entries)
-                entries_of: dict[RowName, list[int]] = {}
-                for at, row in enumerate(_names(batch)):
-                    entries_of.setdefault(row, []).append(at)
-                for row, indices in entries_of.items():
-                    own = entries.take(np.array(indices))
-                    if row in self.rows:  # its other matches are in another chunk
-                        own = joined([self.rows[row][1], own])
-                    self.rows[row] = (ordinal, own)
+                self.queues[ordinal].waiting.append((self.names.of(batch), entries))
             case _:
                 raise AssertionError(f"a fold at arrivals stores no {stored}")
 
     def rebuild(self, keep_labels: bool = False) -> None:
         """Makes new live windows from the rows that wait and those that are inside."""
-        old = self.put_aside(keep_labels)
-        for ordinal in range(self.timing.streams):
-            names = [name for name, (input_of_row, _) in self.rows.items() if input_of_row == ordinal]
-            waiting = self.live.vocabulary.adopt(old.vocabulary, ordinal, [self.rows[name][1] for name in names])
-            self.rows |= {name: (ordinal, row) for name, row in zip(names, waiting, strict=True)}
-            rows = self.live.vocabulary.adopt(old.vocabulary, ordinal, [row for _, row in self.inside[ordinal]])
-            self.inside[ordinal] = deque(zip((mark for mark, _ in self.inside[ordinal]), rows, strict=True))
+        old, self.loop = self.put_aside(keep_labels), None
+        for ordinal, queue in enumerate(self.queues):
+            queue.replace(self.live.vocabulary.adopt(old.vocabulary, ordinal, queue.all()))
         self.expect_all()
         self._let_all_in()
         self.live.remember_given()
+        if self.is_lasting:  # a group that is gone has to be emitted once more, as gone
+            self.live.touch_groups_of(old)
+            self.live.touch_all_groups()
 
     def resume(self, position: Position) -> None:
         """Lets the rows that were inside enter again, in the order of time, and drops arrivals that were answered."""
         super().resume(position)
-        answered = position.answered
-        numbers = self._numbers_before(answered)
-        for ordinal, waiting in enumerate(self.waiting if answered is not None else []):
-            self.waiting[ordinal] = [batch.filter(pc.greater_equal(batch.column(CELL), answered)) for batch in waiting]
-        unanswered = {name for waiting in self.waiting for batch in waiting for name in _names(batch)}
-        applied = position.applied
-        stored = []
-        for name in [name for name in self.rows if name not in unanswered]:
-            ordinal, row = self.rows.pop(name)
-            stored.append((numbers.get(name, 0) if ordinal in self.last else int(row.cells[0]), ordinal, row))
-        for mark, ordinal, row in sorted(stored, key=lambda item: item[0]):
-            assert applied is not None
-            if not self._is_gone(ordinal, mark, applied):
-                self.inside[ordinal].append((mark, row))
+        answered, applied = position.answered, position.applied
+        for ordinal, queue in enumerate(self.queues):
+            numbered, numbers = self._numbers_before(ordinal, answered)
+            if answered is not None:
+                waiting = self.waiting[ordinal]
+                self.waiting[ordinal] = [own.filter(pc.greater_equal(own.column(CELL), answered)) for own in waiting]
+            if not queue.waiting:
+                continue
+            names, rows = np.concatenate([own for own, _ in queue.waiting]), joined([own for _, own in queue.waiting])
+            unanswered = [self.names.of(batch) for batch in self.waiting[ordinal]]
+            waits = np.isin(names, np.concatenate(unanswered)) if unanswered else np.zeros(len(names), np.bool_)
+            queue.waiting = [(names[waits], rows.take(waits))] if waits.any() else []
+            marks = numbers_of(names, numbered, numbers) if ordinal in self.last else rows.cells
+            if applied is not None:
+                now = np.array([applied]), np.array([position.streams[ordinal].numbered])
+                inside = ~waits & (marks >= first_inside(self.timing.windows[ordinal], *now))
+                queue.settle(rows.take(inside), marks[inside])
         self.sample = EVERYTHING if self.sampler is None else self.sampler.used
         if not self.sample.is_whole:  # until now, entries were expected under other groups
             self.expect_all()
         self._let_all_in()
 
-    def _numbers_before(self, answered: int | None) -> dict[RowName, int]:
-        """For ROWS windows, the numbers of stored rows that were answered; also fills ``last`` with their times."""
-        numbers: dict[RowName, int] = {}
-        for ordinal, last in self.last.items():
-            if answered is not None and self.waiting[ordinal]:
-                stored = pa.Table.from_batches(self.waiting[ordinal]).combine_chunks()
-                stored = stored.filter(pc.less(stored.column(CELL), answered))
-                stored = stored.take(pa.array(in_order(stored, self.inputs[ordinal].order)))
-                last.extend(stored.column(CELL).to_pylist())
-                first = self.position.streams[ordinal].numbered - stored.num_rows + 1
-                numbers |= {name: number for number, name in enumerate(_names(stored), first)}
-        return numbers
+    def _numbers_before(self, ordinal: int, answered: int | None) -> tuple[Integers, Integers]:
+        """For a ROWS window, names and numbers of stored rows that were answered; also fills ``last`` with times."""
+        if ordinal not in self.last or answered is None or not self.waiting[ordinal]:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        stored = pa.Table.from_batches(self.waiting[ordinal]).combine_chunks()
+        stored = stored.filter(pc.less(stored.column(CELL), answered))
+        stored = stored.take(pa.array(in_order(stored, self.inputs[ordinal].order)))
+        self.last[ordinal].extend(stored.column(CELL).to_pylist())
+        first = self.position.streams[ordinal].numbered - stored.num_rows + 1
+        return self.names.of(stored), np.arange(first, first + stored.num_rows)
+
+    # --- answering --------------------------------------------------------------------------------------------------
 
     def answer(self, to_the_end: bool = False) -> Iterator[Emitted]:
-        """Goes through all rows that are final, and emits the groups at each."""
+        """Goes through all rows that are final, and emits the groups that have changed at each."""
         until = END if to_the_end else self.watermark
         if until is None:
             yield NOTHING_EMITTED
             return
         arrivals, most = self._due(until), self.timing.instants_per_piece
-        times = [arrival[0] for arrival in arrivals]
-        nths = [number - bisect_left(times, ts) + 1 for number, ts in enumerate(times)]
+        if self.is_lasting and (self.changes or self.body.is_global):
+            most *= LASTING
+        nths, loops = arrivals.nths, self._can_loop()
         for start in range(0, max(len(arrivals), 1), most):
-            piece = slice(start, start + most)
-            yield self._piece(arrivals[piece], start, [times[piece], nths[piece]])
+            yield self._piece(arrivals, start, min(start + most, len(arrivals)), nths, loops)
+        if self.loop is not None:
+            self.loop.give_back()
+            self.loop = None
         self.position.answered = until
-        self.thin(bool(arrivals), self._first_times(self.position.applied))
-        if self.live.is_outgrown(len(self.rows) + sum(map(len, self.inside))):
+        self.thin(bool(len(arrivals)), self._first_times(self.position.applied))
+        for queue in self.queues:
+            queue.forget_gone()
+        self.names.keep([names for queue in self.queues for names, _ in queue.waiting])
+        if self.live.is_outgrown(sum(queue.held for queue in self.queues)):
             self.rebuild()
 
-    def _piece(self, arrivals: list[Arrival], start: int, placed: list[list[int]]) -> Emitted:
-        """Goes through some rows; the first has the number ``start``."""
-        position = self.position
-        before = start - 1 if self.changes and arrivals and position.applied is not None else None
+    def _piece(self, arrivals: Arrivals, start: int, end: int, nths: Integers, loops: bool) -> Emitted:
+        """Goes through the arrivals from ``start`` to ``end``.
+
+        What holds before the first of them comes first: for CHANGES, and where rows last.
+        """
+        applied = self.position.applied
+        begins = start < end and applied is not None
+        before = start - 1 if self.changes and begins else None
         self.samples = {} if before is None else {before: self.sample}
-        if before is not None:
-            assert position.applied is not None
-            self.emit(before, position.applied)
-        for number, (ts, ordinal, batch, row) in enumerate(arrivals, start):
-            if ordinal in self.last:
-                position.streams[ordinal].numbered += 1
-                self.last[ordinal].append(ts)
-            self.use_sample(self._first_times(ts))
-            self.samples[number] = self.sample
-            position.applied = ts
-            self._let_out(ts)
-            if (batch, row) in self.rows:
-                mark = position.streams[ordinal].numbered if ordinal in self.last else ts
-                self._let_in(ordinal, mark, self.rows.pop((batch, row))[1], ts)
-            self.emit(number, ts)
-        numbers = list(range(start, start + len(arrivals)))
-        return Emitted(self.live.emitted(), numbers, before, placed, samples=self.rates_of_samples())
+        if begins and (self.is_lasting or self.changes):
+            assert applied is not None
+            if self.is_lasting:
+                self.live.touch_all_groups()
+            self.emit(start - 1, applied)
+        if loops:
+            self._run_loop(arrivals, start, end)
+        else:
+            for number in range(start, end):
+                self._step(arrivals, number)
+        placed = [arrivals.times[start:end].tolist(), nths[start:end].tolist()]
+        numbers = list(range(start, end))
+        samples = self.rates_of_samples()
+        return Emitted(self.live.emitted(), numbers, before, placed, samples=samples, is_lasting=self.is_lasting)
+
+    def _step(self, arrivals: Arrivals, number: int) -> None:
+        """Goes to one arrival."""
+        ts = int(arrivals.times[number])
+        self._count(arrivals, number, number + 1)
+        self.use_sample(self._first_times(ts))
+        self.samples[number] = self.sample
+        self.position.applied = ts
+        for ordinal, queue in enumerate(self.queues):
+            gone = queue.between(queue.head, int(queue.gone[number]))
+            queue.head = max(queue.head, int(queue.gone[number]))
+            if gone is not None:
+                self.leave(ordinal, gone, ts)
+        for ordinal, queue in enumerate(self.queues):
+            new = queue.between(queue.tail, int(queue.entered[number]))
+            queue.tail = int(queue.entered[number])
+            if new is not None:
+                try:
+                    self._enter(ordinal, new, ts)
+                except GapUsedUp:
+                    self.rebuild(keep_labels=True)
+        self.emit(number, ts)
+
+    def _run_loop(self, arrivals: Arrivals, start: int, end: int) -> None:
+        """Goes through arrivals in a compiled loop; sums that are inexact at an arrival are rebuilt there."""
+        self._count(arrivals, start, end)
+        while start < end:
+            loop = self.loop = self._open_loop(len(arrivals), start) if self.loop is None else self.loop
+            if self.position.applied is None and self.body.is_global and self.is_first:
+                loop.touch(0)
+            reason, totals = loop.run(end), self.live.windows.totals
+            start = loop.arrival
+            for ordinal, queue in enumerate(self.queues):
+                queue.head, queue.tail = loop.inside(ordinal)
+            self.position.applied = now = int(arrivals.times[min(start, end - 1)])
+            totals.add_emitted(loop.take_changed())
+            self.live.windows.heads(now)  # an error if an integer of a set might have wrapped around
+            if reason == INEXACT:
+                totals.touch(loop.pending())
+                loop.skip()
+                self.emit(start, now)
+                start += 1
+
+    def _open_loop(self, arrivals: int, start: int) -> ArrivalLoop:
+        windows = self.live.windows
+        assert isinstance(windows, FusedWindows)
+        queues = [*self.queues, RowQueue()]  # the constant row, if it is the second input, stays
+        first, second = (queue.read(spec, arrivals) for queue, spec in zip(queues, self.body.inputs, strict=False))
+        return windows.loop((first, second), (queues[0].span, queues[1].span), start)
+
+    def _can_loop(self) -> bool:
+        """Whether the arrivals that are due can go through the compiled loop: no integer may wrap around."""
+        if not self.loops or not isinstance(self.live.windows, FusedWindows):
+            return False
+        held = [queue.entries for queue in self.queues]
+        known = [entries for entries in held if entries is not None]
+        return len(known) < len(held) or self.live.windows.cannot_wrap(known)
+
+    def _count(self, arrivals: Arrivals, start: int, end: int) -> None:
+        """Numbers the arrivals of windows that count rows."""
+        for ordinal, last in self.last.items():
+            own = arrivals.times[start:end][arrivals.streams[start:end] == ordinal]
+            self.position.streams[ordinal].numbered += len(own)
+            last.extend(own.tolist())
+
+    def _due(self, until: int) -> Arrivals:
+        """The final arrivals in order: by time, then input, then values, NULL first and NaN last. Fills the queues."""
+        parts = []
+        for ordinal in range(self.timing.streams):
+            nothing = np.empty(0, np.int64)
+            if not self.waiting[ordinal]:
+                parts.append((nothing, nothing))
+                continue
+            table = pa.Table.from_batches(self.waiting[ordinal]).combine_chunks()
+            due = np.asarray(table.column(CELL).to_numpy()) < until
+            self.waiting[ordinal] = table.filter(pa.array(~due)).to_batches()
+            final = table.filter(pa.array(due))
+            final = final.take(pa.array(in_order(final, self.inputs[ordinal].order)))
+            parts.append((np.asarray(final.column(CELL).to_numpy()), self.names.of(final)))
+        arrivals = Arrivals.ordered(parts)
+        for ordinal, queue in enumerate(self.queues):
+            which = np.flatnonzero(arrivals.streams == ordinal)
+            numbers = self.position.streams[ordinal].numbered + np.cumsum(arrivals.streams == ordinal)
+            marks = numbers[which] if ordinal in self.last else arrivals.times[which]
+            queue.take_due(arrivals.names[which], which, marks, len(arrivals))
+            bounds = first_inside(self.timing.windows[ordinal], arrivals.times, numbers)
+            queue.gone = np.searchsorted(queue.marks, bounds)
+        return arrivals
+
+    def _let_all_in(self) -> None:
+        """Lets all rows that are inside enter the windows, which are empty."""
+        try:
+            for ordinal, queue in enumerate(self.queues):
+                inside = queue.inside
+                if inside is not None:
+                    assert self.position.applied is not None
+                    self._enter(ordinal, inside, self.position.applied)
+        except GapUsedUp:
+            self.rebuild(keep_labels=True)
+
+    def _enter(self, ordinal: int, rows: Entries, ts: int) -> None:
+        self.enter(ordinal, rows, self.leaves_of(ordinal, rows, ts), ts)
 
     # --- sampling ---------------------------------------------------------------------------------------------------
 
@@ -235,15 +358,13 @@ class ArrivalFold(LiveBucket):
 
     def expect_all(self) -> None:
         """Prepares the windows for the rows that wait and those that are inside."""
-        for ordinal, inside in enumerate(self.inside):
-            waiting = [row for input_of_row, row in self.rows.values() if input_of_row == ordinal]
-            if waiting or inside:
-                self.expect(ordinal, joined([*waiting, *(row for _, row in inside)]))
+        for ordinal, queue in enumerate(self.queues):
+            for entries in queue.all():
+                self.expect(ordinal, entries)
 
     def inside_of(self, ordinal: int) -> Entries | None:
         """The rows of a stream's window."""
-        inside = self.inside[ordinal]
-        return joined([row for _, row in inside]) if inside else None
+        return self.queues[ordinal].inside
 
     def leaves_of(self, ordinal: int, entries: Entries, now: int) -> Integers:
         """When rows leave a window in time; of other windows, later rows decide it, or they never do."""
@@ -253,13 +374,7 @@ class ArrivalFold(LiveBucket):
     def drop_unheld(self, holds: Callable[[Integers], Flags]) -> None:
         """Drops rows that wait, and rows that are inside."""
         for ordinal in self.drawn:
-            names = [name for name, (input_of_row, _) in self.rows.items() if input_of_row == ordinal]
-            waiting = _thinned([self.rows.pop(name)[1] for name in names], holds)
-            self.rows |= {name: (ordinal, row) for name, row in zip(names, waiting, strict=True) if len(row)}
-            inside = self.inside[ordinal]
-            rows = _thinned([row for _, row in inside], holds)
-            marks = (mark for mark, _ in inside)
-            self.inside[ordinal] = deque((mark, row) for mark, row in zip(marks, rows, strict=True) if len(row))
+            self.queues[ordinal].thin(holds)
 
     # --- state ------------------------------------------------------------------------------------------------------
 
@@ -273,78 +388,9 @@ class ArrivalFold(LiveBucket):
             return len(last) == last.maxlen and last_cell < last[0]
         if isinstance(stored, ArrivalsOf):
             return answered is not None and last_cell < answered
-        return applied is not None and last_cell < applied and self._is_gone(stream, last_cell, applied)
+        window = self.timing.windows[stream]
+        return applied is not None and isinstance(window, Continuous) and last_cell + window.size_us < applied
 
     def compacted(self, stored: Stored, rows: pa.RecordBatch, are_all: bool) -> pa.RecordBatch:
         """The rows themselves: every row stays single."""
         return rows
-
-    def _due(self, until: int) -> list[Arrival]:
-        """The final arrivals in order: by time, then input, then values, NULL first and NaN last."""
-        found: list[Arrival] = []
-        for ordinal in range(self.timing.streams):
-            if not self.waiting[ordinal]:
-                continue
-            table = pa.Table.from_batches(self.waiting[ordinal]).combine_chunks()
-            due = np.asarray(table.column(CELL).to_numpy()) < until
-            self.waiting[ordinal] = table.filter(pa.array(~due)).to_batches()
-            final = table.filter(pa.array(due))
-            final = final.take(pa.array(in_order(final, self.inputs[ordinal].order)))
-            columns = [final.column(name).to_pylist() for name in (CELL, BATCH, ROW)]
-            found += [(ts, ordinal, batch, row) for ts, batch, row in zip(*columns, strict=True)]
-        # stable: rows of one time and stream are in the order of their values already
-        order = sorted(range(len(found)), key=lambda at: found[at][:2])
-        return [found[at] for at in order]
-
-    def _let_in(self, ordinal: int, mark: int, row: Entries, ts: int) -> None:
-        self.inside[ordinal].append((mark, row))
-        try:
-            self._enter(ordinal, row, ts)
-        except GapUsedUp:
-            self.rebuild(keep_labels=True)
-
-    def _let_all_in(self) -> None:
-        """Lets all rows that are inside enter the windows, which are empty."""
-        try:
-            for ordinal, inside in enumerate(self.inside):
-                if inside:
-                    assert self.position.applied is not None
-                    self._enter(ordinal, joined([row for _, row in inside]), self.position.applied)
-        except GapUsedUp:
-            self.rebuild(keep_labels=True)
-
-    def _enter(self, ordinal: int, rows: Entries, ts: int) -> None:
-        self.enter(ordinal, rows, self.leaves_of(ordinal, rows, ts), ts)
-
-    def _let_out(self, ts: int) -> None:
-        for ordinal, inside in enumerate(self.inside):
-            gone = []
-            while inside and self._is_gone(ordinal, inside[0][0], ts):
-                gone.append(inside.popleft()[1])
-            if gone:
-                self.leave(ordinal, gone[0] if len(gone) == 1 else joined(gone), ts)
-
-    def _leave(self, ordinal: int, ts: int) -> int:
-        """The time of the first arrival that does not see a row of time ``ts``."""
-        window = self.timing.windows[ordinal]
-        return ts + window.size_us + 1 if isinstance(window, Continuous) else END
-
-    def _is_gone(self, ordinal: int, mark: int, now: int) -> bool:
-        """Whether a row with this mark has left its window by ``now``."""
-        if ordinal in self.last:
-            return mark <= self.position.streams[ordinal].numbered - (self.last[ordinal].maxlen or 0)
-        return self._leave(ordinal, mark) <= now
-
-
-def _names(rows: pa.RecordBatch | pa.Table) -> list[RowName]:
-    return list(zip(rows.column(BATCH).to_pylist(), rows.column(ROW).to_pylist(), strict=True))
-
-
-def _thinned(rows: Sequence[Entries], holds: Callable[[Integers], Flags]) -> list[Entries]:
-    """The entries of each row that are still held."""
-    if not rows:
-        return []
-    drawn = joined(rows).draws
-    assert drawn is not None
-    parts = np.split(holds(drawn), np.cumsum([len(row) for row in rows])[:-1])
-    return [row if held.all() else row.take(held) for row, held in zip(rows, parts, strict=True)]

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from joinfold.operators.entries import Entries, Flags, Integers
 from joinfold.operators.labels import GapUsedUp
+from joinfold.operators.methods import METHODS
 from joinfold.operators.stages.bucket import Bucket
 from joinfold.operators.stages.sampling import difference, in_sample, is_exchanged, replicates, weighted
 from joinfold.operators.windows.live import Live
@@ -50,7 +51,12 @@ class LiveBucket(Bucket):
     def open_live(self, earlier: list[pa.RecordBatch]) -> Live:
         """Empty windows; ``earlier`` is what was emitted before and not taken yet."""
         body = self.body.widened if self.is_wide else self.body
-        return Live(body, self.choice, self.is_view, self.timing.zone, earlier)
+        return Live(body, self.choice, self.is_view, self.timing.zone, earlier, self.is_lasting)
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether emitted rows last until another of their group replaces them."""
+        return False
 
     @property
     def entries_held(self) -> int:
@@ -116,9 +122,12 @@ class LiveBucket(Bucket):
 
     @property
     def missing_groups(self) -> int | None:
-        """For every group that the sample keeps at rate p there are (1 − p)/p others."""
+        """For every group that the sample keeps at rate p there are (1 − p)/p others; None if nobody can tell.
+
+        In a chain, only the fold that has the sampled inputs divides its groups by replicates.
+        """
         shedding = None if self.sampler is None else self.sampler.shedding
-        if not isinstance(shedding, KeySampling) or not shedding.groups_are_whole:
+        if not isinstance(shedding, KeySampling) or not shedding.groups_are_whole or not self.body.replicates:
             return None
         numbers, rate = self.live.replicates(), self.sample.rate
         return int(np.count_nonzero(numbers >= 0) * (WHOLE - rate) / rate)
@@ -181,26 +190,50 @@ class LiveBucket(Bucket):
             self.live.touch_groups_of(old)
 
     def _can_exchange(self, sample: Sample) -> bool:
-        """Whether what differs between the samples can be taken back: from sums, and not from queues of members."""
-        if self.position.applied is None or self.body.extremes or self.choice.method != "ic" or self.sampler is None:
+        """Whether the windows can have another sample without being rebuilt.
+
+        Any method can let more enter, and some can take back what has entered.
+        """
+        if self.position.applied is None or self.body.extremes or self.sampler is None or not self.leaves_by_time:
             return False
-        if isinstance(self.live.windows, MatchedWindows) or not self.leaves_by_time:
+        if not METHODS[self.choice.method].takes_back(self.body) and not sample.extends(self.sample):
             return False
         return is_exchanged(self.sampler.shedding, self.sample, sample)
 
     def _exchange(self, sample: Sample) -> None:
-        now, entering = self.position.applied, list[tuple[int, Entries]]()
+        """Lets leave what only the old sample has, and enter what only the new one has."""
+        now, entering = self.position.applied, list[tuple[int, Integers, Entries]]()
         assert self.sampler is not None and now is not None
         for ordinal in self.drawn:
             held = self.inside_of(ordinal)
-            if held is not None:
-                gone, new = difference(self.sampler.shedding, self.sample, sample, held)
-                self.leave(ordinal, held.take(gone), now)
-                entering += [(ordinal, held.take(new))] if new.any() else []
+            if held is None:
+                continue
+            gone, new = difference(self.sampler.shedding, self.sample, sample, held)
+            if gone.any():
+                self._leave_from(ordinal, _places(gone, in_sample(self.sample, held)), held.take(gone), now)
+            if new.any():
+                entering.append((ordinal, _places(new, in_sample(sample, held)), held.take(new)))
         self.sample = sample
         self.expect_all()
-        for ordinal, entries in entering:
-            self.enter(ordinal, entries, self.leaves_of(ordinal, entries, now), now)
+        for ordinal, places, entries in entering:
+            self._enter_at(ordinal, places, entries, now)
+
+    def _leave_from(self, ordinal: int, places: Integers, entries: Entries, now: int) -> None:
+        """Lets entries leave that are at these places among those that the window has, in the order of leaving."""
+        windows, entries = self.live.windows, self._with_replicates(ordinal, entries)
+        if isinstance(windows, MatchedWindows):
+            windows.leave_from(ordinal, places, entries, now)
+        else:
+            windows.leave(ordinal, entries, now)
+
+    def _enter_at(self, ordinal: int, places: Integers, entries: Entries, now: int) -> None:
+        """Lets entries enter that will be at these places."""
+        leaves = self.leaves_of(ordinal, entries, now)
+        windows, entries = self.live.windows, self._with_replicates(ordinal, entries)
+        if isinstance(windows, MatchedWindows):
+            windows.enter_at(ordinal, places, entries, leaves, now)
+        else:
+            windows.enter(ordinal, entries, leaves, now)
 
     @property
     def drawn(self) -> list[int]:
@@ -240,3 +273,8 @@ class LiveBucket(Bucket):
         if self.sampler is None:
             return None
         return {number: (own.rate, own.expected) for number, own in self.samples.items()}
+
+
+def _places(chosen: Flags, sampled: Flags) -> Integers:
+    """The places of chosen entries among those that a sample has."""
+    return np.flatnonzero(chosen[sampled])

@@ -136,7 +136,7 @@ class Rationer:
             probes = max(allowed * sum(d.probes for d in demands), least)
         self.shares = allocate(demands, probes, room, self.favour, self.shares)
         used = sum(share.probes * own for share, own in zip(self.shares, rows, strict=True))
-        self.controller.use(used / total if total else 1.0)
+        self.controller.use(used)
 
     def _room(self) -> float | None:
         """The entries that may be held, or their bytes; None without such a budget."""

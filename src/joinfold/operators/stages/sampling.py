@@ -4,7 +4,8 @@
                 heavy keys          ──▶ certain keys ─┘
 
 The rate changes between micro-batches only (`shedding.rates`). A bucket holds what later instants may use. An instant
-uses the sample that all its cells have in common.
+uses the sample that all its cells have in common, or less: to let more keys into the windows is work, so they enter as
+KEEP UP leaves room for it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,20 +25,23 @@ from joinfold.physical.shedding import (
     Sampling,
 )
 from joinfold.physical.timing import Timing
-from joinfold.shedding.control import Steps
+from joinfold.shedding.control import LEAST_RATE, Steps
 from joinfold.shedding.controller import Controller
 from joinfold.shedding.heavy_keys import MOST_ROOM, HeavyKeys
 from joinfold.shedding.live_load import LiveLoad, LoadPart
 from joinfold.shedding.rates import EVERYTHING, MANY, Rates, Sample, threshold
 from joinfold.window import PartitionedRows
 
+GENTLY = 2 ** (1 / 16)
+"""By how much the rate that is used may always rise in a micro-batch."""
+
 
 class Sampler:
     """The rates of a stage's streams, and what they are derived from.
 
-    ``lowered``: a rate was lowered, and what is held has not been thinned since. ``used`` is the sample of the last
-    answer, ``exchanged`` whether it is another than that of the micro-batch before. ``numbers`` has effective numbers
-    of keys beside certain ones, as far as they were asked for.
+    ``lowered``: a rate was lowered, and what is held has not been thinned since. ``rows`` came in the last micro-batch,
+    ``used`` is the sample of the last answer, and ``most_used`` the largest rate that the next one may use. ``numbers``
+    has effective numbers of keys beside certain ones, as far as they were asked for.
     """
 
     def __init__(self, shedding: Sampling, timing: Timing) -> None:
@@ -51,8 +55,9 @@ class Sampler:
         self.steps = Steps()
         self.batch = 0
         self.lowered = False
+        self.rows = 0
         self.used = EVERYTHING
-        self.exchanged = False
+        self.most_used = WHOLE
         self.numbers: dict[frozenset[int], float] = {}
 
     def see(self, loads: Iterable[tuple[int, Load]], first_cells: Mapping[int, int]) -> None:
@@ -84,23 +89,41 @@ class Sampler:
         What a higher rate costs shows only when the windows have no older cells. Until then it is not raised again,
         unless everything can be kept.
         """
-        rows = sum(load.rows for _, load in loads)
+        self.rows = rows = sum(load.rows for _, load in loads)
         clock_us = max((load.clock_us for _, load in loads if load.clock_us is not None), default=None)
         current, certain = self.rates.current, set(self.rates.certain)
         whole = sum((self._held(stream) for stream in self.load.parts if stream not in self.rates.segments), _NOTHING)
         sampled = sum(map(self._held, self.rates.segments), _NOTHING)
-        affordable = self.controller.share(rows, clock_us, sampled, whole, self.exchanged)
+        affordable = self.controller.share(rows, clock_us, sampled, whole)
         chosen = self._certain(certain, affordable) if affordable < 1 or current < WHOLE else certain
         steps = self.steps.toward(_beside(self.heavy.share(chosen), affordable))
         waits = self.steps.rate < steps.rate < WHOLE and self.rates.is_rising(needed)
         self.steps = replace(steps, rate=self.steps.rate) if waits else steps
         rate = self._possible(self.steps.rate)
-        self.controller.use(rate / WHOLE)
+        self.most_used = self._usable()
         if rate < current:
             self.rates.lower(rate, self.batch, chosen)
             self.lowered = True
         elif rate > current or chosen != certain:
             self.rates.go_on(rate, self.batch, chosen, seen)
+
+    def _usable(self) -> int:
+        """The largest rate that fits what can be done in this micro-batch: its own rows, and keys that enter windows.
+
+        If rows are sampled, windows begin again with every other rate, so there is nothing to divide.
+        """
+        used = self.used.rate / WHOLE
+        room = self.controller.room(self._share(self.used) * self.rows)
+        if room is None or isinstance(self.shedding, RowSampling):
+            return WHOLE
+        steady = _beside(self.heavy.share(set(self.used.certain)), self.controller.pace.steady_share)
+        rise = max(room / max(self._live_rows, 1), (GENTLY - 1) * used)
+        return max(int(min(used + rise, steady, 1.0) * WHOLE), LEAST_RATE)
+
+    def _share(self, sample: Sample) -> float:
+        """The share of rows that a sample has."""
+        rate = sample.rate / WHOLE
+        return rate + (1 - rate) * self.heavy.share(set(sample.certain))
 
     def _certain(self, certain: set[int], affordable: float) -> set[int]:
         """The keys that are certain from now on: those so far, unless they are too many or others should be."""
@@ -138,6 +161,8 @@ class Sampler:
     def sample(self, first_cells: Mapping[int, int]) -> Sample:
         """The sample of windows that begin at these cells."""
         sample = self.rates.sample({stream: first_cells[stream] for stream in self.rates.segments})
+        if sample.rate > self.most_used:
+            sample = Sample(self.most_used, self.used.certain if sample.is_whole else sample.certain)
         if sample.is_whole or isinstance(self.shedding, RowSampling):
             return sample
         if sample.certain not in self.numbers:
@@ -147,7 +172,10 @@ class Sampler:
 
     def use(self, sample: Sample) -> None:
         """Tells which sample the last answer of a micro-batch has used."""
-        self.exchanged = sample != self.used
+        moved = sample.rate if sample != self.used else 0
+        if is_exchanged(self.shedding, self.used, sample):
+            moved = abs(sample.rate - self.used.rate)
+        self.controller.use(self._share(sample) * self.rows, moved / WHOLE * self._live_rows)
         self.used = sample
 
     def forget(self, first_cells: Mapping[int, int]) -> None:
@@ -164,7 +192,8 @@ class Sampler:
             "controller": self.controller.facts(),
             "steps": self.steps.facts(),
             "lowered": self.lowered,
-            "exchanged": self.exchanged,
+            "most_used": self.most_used,
+            "rows": self.rows,
             "used": [self.used.rate, sorted(self.used.certain), self.used.expected],
         }
 
@@ -176,7 +205,7 @@ class Sampler:
         self.load = LiveLoad.from_facts(facts["load"], self.names)
         self.controller.restore(facts["controller"])
         self.steps, self.lowered = Steps.from_facts(facts["steps"]), facts["lowered"]
-        self.exchanged = facts["exchanged"]
+        self.most_used, self.rows = facts.get("most_used", WHOLE), facts.get("rows", 0)
         rate, certain, expected = facts["used"]
         self.used = Sample(rate, frozenset(certain), expected)
 

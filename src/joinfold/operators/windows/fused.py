@@ -30,20 +30,23 @@ from numpy.typing import NDArray
 from joinfold.kernels import aggregation_table
 from joinfold.kernels.aggregation_set import AggregationSet
 from joinfold.kernels.aggregation_table import Aggregated, AggregationTable, laid_out
+from joinfold.kernels.arrivals import ArrivalLoop, Queue, Settling
 from joinfold.kernels.compiling import count_of_ids, readable
 from joinfold.kernels.products import add_products
 from joinfold.kernels.totals import OF_ALL, OF_DELTA, OF_DELTA_AND_SLOT, OF_SLOT, OF_SLOT_AND_DELTA, Totals
 from joinfold.operators.calendars.calendar import BEGINNING, END
 from joinfold.operators.entries import Entries
-from joinfold.operators.wide_totals import too_many
-from joinfold.operators.windows.group_totals import GroupTotals, Product
+from joinfold.operators.wide_totals import EXACT, WIDEST, too_many
+from joinfold.operators.windows.group_totals import DRIFTED, WEIGHED, GroupTotals, Product
 from joinfold.operators.windows.multiplying import multiplied
 from joinfold.operators.windows.stairs import ExtremeStairs
 from joinfold.physical.stage import Body
 
 Integers = NDArray[np.int64]
+Doubles = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 WHOLE = 2**63 - 1
+SAFE = 2.0**62  # a bound of sums of integers, in doubles, below which none wraps around
 
 
 class FusedWindows:
@@ -134,6 +137,44 @@ class FusedWindows:
         if self.has_tables:
             self.sets = [laid_out(held, *known) for held, known in zip(self.sets, self.known, strict=True)]
 
+    def stay_sets(self) -> None:
+        """Never lays sets out as tables: a loop over arrivals cannot."""
+        self.has_tables = False
+
+    def loop(
+        self, queues: tuple[Queue, Queue], inside: tuple[tuple[int, int], tuple[int, int]], start: int
+    ) -> ArrivalLoop:
+        """A loop over arrivals on these windows and totals, from the arrival ``start`` on."""
+        first, second = self.sets
+        assert isinstance(first, AggregationSet) and isinstance(second, AggregationSet)
+        (ints, reals), (other_ints, other_reals) = self.totals.factors_of(0, 1), self.totals.factors_of(1, 0)
+        return ArrivalLoop(
+            queues,
+            (first, second),
+            (self.totals.mode([0], 1), self.totals.mode([1], 0)),
+            (ints, other_ints),
+            (reals, other_reals),
+            self.totals.totals,
+            self.totals.table,
+            self.totals.settling(),
+            inside,
+            start,
+        )
+
+    def cannot_wrap(self, queues: Sequence[Entries]) -> bool:
+        """Whether no integer can wrap around while all these entries are inside, whichever others have left."""
+        if self.totals.is_wide:
+            return True
+        keys = 1 + max(int(entries.key.max(initial=0)) for entries in queues)
+        sums = [
+            {column: _sizes(entries, column, keys) for column in {product[ordinal] for product in self.totals.awake}}
+            for ordinal, entries in enumerate(queues)
+        ]
+        if self.body.has_constant_row:
+            sums.append({product[1]: np.ones(keys) for product in self.totals.awake})
+        first, second = sums
+        return all(float(first[own] @ second[other]) < SAFE for own, other in self.totals.awake)
+
     def heads(self, now: int) -> list[tuple[Integers, Flags]]:
         """For each extreme, the code of its value in each group at ``now``, and whether the group has one.
 
@@ -191,7 +232,7 @@ class FusedTotals(GroupTotals):
         """Adds the products of a delta of one input with the live windows of the others."""
         between, last = self.path[ordinal]
         key, group, integers, reals = entries.key, entries.group, entries.payload.ints, entries.payload.reals
-        columns, real_columns = self._factors(ordinal, last)
+        columns, real_columns = self.factors_of(ordinal, last)
         other = sets[last]
         if isinstance(other, AggregationTable):  # of two inputs
             aggregation_table.add_products(
@@ -227,7 +268,7 @@ class FusedTotals(GroupTotals):
         last = next((other for other in reversed(others) if other in self.grouped), others[-1])
         return [other for other in others if other != last], last
 
-    def _factors(self, ordinal: int, other: int) -> tuple[Integers, Integers]:
+    def factors_of(self, ordinal: int, other: int) -> tuple[Integers, Integers]:
         """For each product, the columns of two inputs: of integers and of reals, in the format of the kernels."""
         found = self.factors.get((ordinal, other))
         if found is None:
@@ -236,6 +277,18 @@ class FusedTotals(GroupTotals):
             found = readable(integers, np.int64), readable(reals, np.int64)
             self.factors[ordinal, other] = found
         return found
+
+    def settling(self) -> Settling:
+        """What a loop over arrivals has to know of floating sums."""
+        products = len(self.body.real_products)
+        nonzero, limits = np.full(products, -2), np.full(products, np.inf)
+        for number, product in self.nonzero.items():
+            representative = self._representative(product)
+            nonzero[number] = -1 if representative is None else self.awake.index(representative)
+        for number in self.exact:
+            limits[number] = WIDEST if self.is_wide and number in self.whole else EXACT
+        wide_count, watched = self.reals if self.is_wide else -1, self.reals if self.nonzero else 0
+        return Settling(nonzero, wide_count, watched, DRIFTED, WEIGHED, limits)
 
     def mode(self, delta: Sequence[int], slot: int) -> int:
         """Whose group a combination belongs to, as a mode of the kernels: that of the delta, of the slot, or both."""
@@ -296,3 +349,9 @@ class FusedTotals(GroupTotals):
         self.totals = grown
         self.awake.append(product)
         self.factors.clear()
+
+
+def _sizes(entries: Entries, column: int, keys: int) -> Doubles:
+    """The sum of the absolute values of an integer column, by key."""
+    sizes = np.abs(entries.payload.ints[:, column].astype(np.float64))
+    return np.asarray(np.bincount(entries.key, sizes, keys), np.float64)

@@ -19,6 +19,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from joinfold.kernels.arrivals import Changed
 from joinfold.kernels.identity import IdTable
 from joinfold.kernels.totals import Totals
 from joinfold.operators.wide_totals import EXACT, WIDEST, too_many
@@ -37,9 +38,9 @@ Item = TypeVar("Item", np.int64, np.bool_)
 
 @dataclass(slots=True)
 class EmittedTotals:
-    """The groups that were emitted at some instants, and the rows of their totals then."""
+    """The groups that were emitted at some instants, and the rows of their totals then. All columns are alike long."""
 
-    instants: list[int] = field(default_factory=list)
+    instants: list[Integers] = field(default_factory=list)
     groups: list[Integers] = field(default_factory=list)
     integers: list[Integers] = field(default_factory=list)
     reals: list[Doubles] = field(default_factory=list)
@@ -48,7 +49,7 @@ class EmittedTotals:
 
 
 class GroupTotals:
-    """Running sums over all live combinations, by group; ``only_changed``: emits only changed groups, for a view."""
+    """Running sums over all live combinations, by group; ``only_changed``: emits only the groups that have changed."""
 
     def __init__(self, body: Body, only_changed: bool, integer_columns: int) -> None:
         self.body = body
@@ -113,12 +114,12 @@ class GroupTotals:
             self.totals.cover(1)
             live = np.zeros(1, np.int64)
         if len(live):
-            self.emitted_totals.instants.append(instant)
+            self.emitted_totals.instants.append(np.full(len(live), instant))
             self.emitted_totals.groups.append(live)
             self.emitted_totals.integers.append(self.totals.ints[live])
             self.emitted_totals.reals.append(self.totals.dds[live])
-            if self.reals and not self.only_changed:
-                self.emitted_totals.errors.append(self._errors(live))
+            if self.reals:
+                self.emitted_totals.errors.append(self._errors(self.totals.drift[live]))
             self.emitted_totals.extremes.append([(_taken(codes, live), _taken(has, live)) for codes, has in heads])
 
     def existing(self) -> Integers:
@@ -126,12 +127,24 @@ class GroupTotals:
         there = self.totals.ints[:, 0] != 0
         return np.flatnonzero(there | (self.totals.dds[:, 2 * self.reals] != 0) if self.is_wide else there)
 
-    def _errors(self, groups: Integers) -> Doubles:
-        """Bounds of the errors of the floating sums of groups, float64[groups, reals]; 0 for sums of integers.
+    def add_emitted(self, changed: Changed) -> None:
+        """Adds rows that a loop over arrivals has written."""
+        if not len(changed.number):
+            return
+        emitted = self.emitted_totals
+        emitted.instants.append(changed.number)
+        emitted.groups.append(changed.group)
+        emitted.integers.append(changed.ints)
+        emitted.reals.append(changed.dds)
+        if self.reals:
+            emitted.errors.append(self._errors(changed.drift))
+        emitted.extremes.append([])
+
+    def _errors(self, drift: Doubles) -> Doubles:
+        """Bounds of the errors of floating sums, float64[rows, reals], from their drift; 0 for sums of integers.
 
         An entry may have many rows, and their sum is as exact as up to 2^27 steps leave it.
         """
-        drift = self.totals.drift[groups]
         errors = PACKED * np.abs(drift[:, 0::2]) + STEP * drift[:, 1::2]
         errors[:, self.exact] = 0.0
         return errors[:, : self.reals]
@@ -140,6 +153,11 @@ class GroupTotals:
         """Counts groups as changed, whether they have totals yet or not."""
         self.totals.cover(int(groups.max()) + 1)
         self.touched.append(groups)
+
+    def changed_so_far(self) -> Integers:
+        """The groups that may have changed since they were last emitted."""
+        self.finish_updates()
+        return np.unique(np.concatenate(self.touched)) if self.touched else np.empty(0, np.int64)
 
     def _changed(self, heads: list[tuple[Integers, Flags]]) -> Integers:
         changed = np.zeros(self.totals.groups, np.bool_)

@@ -83,20 +83,25 @@ class Windows(Protocol):
 
 
 class Live:
-    """The live windows of one bucket; ``earlier`` is what was emitted before a rebuild and not taken yet."""
+    """The live windows of one bucket; ``earlier`` is what was emitted before a rebuild and not taken yet.
+
+    A view, and what lasts until it is replaced, emits only the groups that have changed.
+    """
 
     def __init__(
         self,
         body: Body,
         choice: FoldChoice,
-        only_changed: bool = False,
+        is_view: bool = False,
         zone: str = "UTC",
         earlier: Sequence[pa.RecordBatch] = (),
+        is_lasting: bool = False,
     ) -> None:
         self.body = body
+        self.is_view = is_view
         self.earlier = list(earlier)
         self.vocabulary = Vocabulary(body, by_class=choice.windows != "sets")
-        self.windows = self._windows(choice, only_changed, zone)
+        self.windows = self._windows(choice, is_view or is_lasting, zone)
         self._given_at_first = 0
 
     def _windows(self, choice: FoldChoice, only_changed: bool, zone: str) -> Windows:
@@ -127,7 +132,7 @@ class Live:
     def touch_groups_of(self, other: "Live") -> None:
         """Lets a view emit the groups that ``other`` has had too, even if they are gone now."""
         theirs, totals = other.windows.totals, self.windows.totals
-        groups = theirs.existing()
+        groups = np.union1d(theirs.existing(), theirs.changed_so_far())
         ids = self.vocabulary.group_ids_of(other.vocabulary, theirs.group_ids(groups))
         if len(groups) and ids:
             totals.touch(totals.group_of([ids[ordinal] for ordinal in totals.grouped]))
@@ -169,7 +174,7 @@ class Live:
             return parts[0] if len(parts) == 1 else together(parts)
         totals = Totals.of(self.body)
         whole = together(alike(totals, parts))
-        return narrowed(totals, whole) if self.windows.totals.only_changed else whole
+        return narrowed(totals, whole) if self.is_view else whole
 
     def emitted_so_far(self) -> list[pa.RecordBatch]:
         """Takes all rows that were emitted, as several batches."""
@@ -182,14 +187,14 @@ class Live:
             return
         groups = self.vocabulary.group_columns(totals.group_ids(np.concatenate(taken.groups)))
         integers, reals = totals.integer_products(np.concatenate(taken.integers)), np.concatenate(taken.reals)
-        columns = {INSTANT: pa.array(np.repeat(taken.instants, [len(groups) for groups in taken.groups]))}
+        columns = {INSTANT: pa.array(np.concatenate(taken.instants))}
         columns |= dict(zip(self.body.groups, groups, strict=True))
         columns |= {name: columns[name].fill_null(-1) for name in self.body.replicates}
         columns |= {integer_column(number): pa.array(values) for number, values in enumerate(integers.T)}
         for number in range(reals.shape[1] // 2):
             high, low = real_columns(number)
             columns |= {high: pa.array(reals[:, 2 * number]), low: pa.array(reals[:, 2 * number + 1])}
-        for number, errors in enumerate(np.concatenate(taken.errors).T if taken.errors else ()):
+        for number, errors in enumerate(np.concatenate(taken.errors).T if taken.errors and not self.is_view else ()):
             columns[error_column(number)] = pa.array(errors)
         for number, labels in enumerate(self.vocabulary.extremes):
             codes = np.concatenate([extremes[number][0] for extremes in taken.extremes])

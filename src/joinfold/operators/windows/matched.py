@@ -96,6 +96,21 @@ class MatchedWindows:
         gone = window.members.leave(entries)
         window.change(REMOVE, gone, self.prober.keys, self.vocabulary)
 
+    def leave_from(self, ordinal: int, places: Integers, entries: Entries, now: int) -> None:
+        """Takes back entries that are at these places in the order of leaving."""
+        window = self.windows[ordinal]
+        window.members.bring_forward(places)
+        leaves = window.members.next_leaves(len(places))
+        for sides in self._combinations(ordinal, entries, leaves):
+            self.method.take_back(pair_values(self.body, self.totals, sides), now)
+        gone = window.members.leave(entries)
+        window.change(REMOVE, gone, self.prober.keys, self.vocabulary)
+
+    def enter_at(self, ordinal: int, places: Integers, entries: Entries, leaves: Integers, now: int) -> None:
+        """Lets entries enter that will be at these places in the order of leaving."""
+        self.enter(ordinal, entries, leaves, now)
+        self.windows[ordinal].members.line_up(places)
+
     def advance(self, now: int) -> None:
         """Brings the totals to ``now``."""
         self.method.advance(now)

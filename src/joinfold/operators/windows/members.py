@@ -1,8 +1,9 @@
 """The live entries of one window, in numbered slots that are reused.
 
 Entries stay single, or are *merged*: entries with equal keys, groups and carried values share a slot. Where it matters
-when a combination ends, they share it only if they also leave together. A window is a queue, so the entries that leave
-are always those that entered first. A view is not: the rows that leave are looked up by key, group and carried values.
+when a combination ends, they share it only if they also leave together. A window is a queue: the entries that leave are
+those that entered first, unless entries were lined up otherwise. A view is not: the rows that leave are looked up by
+key, group and carried values.
 """
 
 from collections import deque
@@ -104,6 +105,30 @@ class Members:
             self._slot_of[self._identity[slots]] = -1
         self._free += slots.tolist()
         return slots
+
+    def bring_forward(self, places: Integers) -> None:
+        """Lets the entries at these places of the queue be the next that leave."""
+        queue = self._queue()
+        is_next = np.zeros(len(queue), np.bool_)
+        is_next[places] = True
+        self._entered = deque([queue[is_next], queue[~is_next]])
+
+    def next_leaves(self, count: int) -> Integers:
+        """When those that are next in the queue would leave."""
+        return self.leaves[self._queue()[:count]]
+
+    def line_up(self, places: Integers) -> None:
+        """Moves the entries that entered last to these places of the queue."""
+        queue = self._queue()
+        is_last = np.zeros(len(queue), np.bool_)
+        is_last[places] = True
+        lined_up = np.empty_like(queue)
+        lined_up[is_last], lined_up[~is_last] = queue[len(queue) - len(places) :], queue[: len(queue) - len(places)]
+        self._entered = deque([lined_up])
+
+    def _queue(self) -> Integers:
+        """The slots of all entries, in the order in which these will leave."""
+        return np.concatenate([np.empty(0, np.int64), *self._entered])
 
     @property
     def live_slots(self) -> Integers:

@@ -38,6 +38,12 @@ class PairValues:
             return self
         return PairValues(self.group[rows], self.leaves[rows], self.payload.take(rows))
 
+    @property
+    def negated(self) -> "PairValues":
+        """What cancels these, if all payloads are integers."""
+        assert not self.payload.reals.shape[1] and not self.payload.codes.shape[1]
+        return PairValues(self.group, self.leaves, self.payload._replace(ints=-self.payload.ints))
+
 
 def pair_values(body: Body, totals: GroupTotals, sides: Sequence[Side]) -> PairValues:
     """The values of combinations, one per row, from their sides: one for each input, then the pair."""

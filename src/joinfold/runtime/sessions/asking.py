@@ -8,7 +8,6 @@ import platform
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +17,7 @@ from pyspark.sql import SparkSession
 from joinfold.errors import SetupError
 from joinfold.runtime.failures import clear_error
 from joinfold.runtime.sessions.settings import building
+from joinfold.version import __version__
 
 HOW_TO = "docs/how-to/run-a-query.md"
 _FACTS = "host STRING, executable STRING, python STRING, joinfold STRING, problem STRING"
@@ -57,9 +57,9 @@ def _question() -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]
         found = problem = None
         try:
             import joinfold.runtime.streaming  # noqa: F401 - everything that a worker needs
-            from joinfold.runtime.sessions.asking import own_version
+            from joinfold.version import __version__
 
-            found = own_version()
+            found = __version__
         except Exception as error:  # noqa: BLE001 - whatever it is, the driver will tell it
             problem = f"{type(error).__name__}: {error}"
         facts = [socket.gethostname(), sys.executable, platform.python_version(), found, problem]
@@ -90,7 +90,7 @@ def _asked(spark: SparkSession) -> Workers:
     except PySparkException as error:
         raise SetupError(
             f"the workers of this Spark do not run Python: {clear_error(error).message}",
-            f"{HOW_TO} shows how workers get a Python with joinfold.",
+            _python_hint(),
         ) from error
     return Workers(len(rows), frozenset(Worker(**row) for row in rows))
 
@@ -98,18 +98,16 @@ def _asked(spark: SparkSession) -> Workers:
 def require_workers(spark: SparkSession) -> Workers:
     """The workers, if all of them have this version of joinfold; raises `SetupError` otherwise."""
     workers = ask_workers(spark)
-    own = own_version()
     for worker in sorted(workers.kinds, key=str):
         if worker.joinfold is None:
             raise SetupError(
                 f"the workers of this Spark cannot import joinfold: on '{worker.host}' they run {worker.executable} "
                 f"(Python {worker.python}), which says: {worker.problem}",
-                f"start Spark with PYSPARK_PYTHON={sys.executable}, if workers are on this machine. On a cluster, each "
-                f"worker needs a Python with joinfold: {HOW_TO}.",
+                _python_hint(),
             )
-        if worker.joinfold != own:
+        if worker.joinfold != __version__:
             raise SetupError(
-                f"the workers of this Spark have joinfold {worker.joinfold}, and this process has {own}",
+                f"the workers of this Spark have joinfold {worker.joinfold}, and this process has {__version__}",
                 f"install the same version on both. On '{worker.host}' workers run {worker.executable}.",
             )
         if worker.python.split(".")[:2] != platform.python_version().split(".")[:2]:
@@ -121,9 +119,8 @@ def require_workers(spark: SparkSession) -> Workers:
     return workers
 
 
-def own_version() -> str:
-    """The version of joinfold in this process; 'unknown' if it runs from its sources."""
-    try:
-        return version("joinfold")
-    except PackageNotFoundError:
-        return "unknown"
+def _python_hint() -> str:
+    return (
+        f"start Spark with PYSPARK_PYTHON={sys.executable}, if workers are on this machine. On a cluster, each worker "
+        f"needs a Python with joinfold: {HOW_TO}."
+    )

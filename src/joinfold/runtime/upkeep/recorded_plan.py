@@ -17,7 +17,7 @@ from joinfold.planner.declaring import assumed_statistics
 from joinfold.planner.drafting.draft import draft
 from joinfold.planner.planned_query import PlannedQuery
 from joinfold.planner.planning import plan_query
-from joinfold.runtime.checkpoint import Guards, InputFacts, Manifest
+from joinfold.runtime.checkpoints.manifest import Guards, InputFacts, Manifest
 from joinfold.types import Schema
 
 

@@ -20,8 +20,9 @@ from pyspark.sql import SparkSession
 
 from joinfold.errors import UsageError
 from joinfold.operators.codec import decode
-from joinfold.runtime.checkpoint import FILE, STATE_NAME, Guards, Manifest, write_manifest
-from joinfold.runtime.upkeep.folder import Folder, open_checkpoint
+from joinfold.runtime.checkpoints.folder import Folder
+from joinfold.runtime.checkpoints.manifest import FOLDER, OLD_FILE, STATE_NAME, Guards, Manifest, write_manifest
+from joinfold.runtime.upkeep.opening import open_checkpoint
 from joinfold.timetext import duration_text, time_shown
 
 _VERSION = re.compile(r"(\d+)(_[\w-]+)?\.(zip|changelog|delta|snapshot)")
@@ -61,7 +62,7 @@ def repair(spark: SparkSession, checkpoint: str, into: str, ahead_us: int) -> Re
     if not ran_away:
         what = f"no stream of the checkpoint '{checkpoint}' lies more than {duration_text(ahead_us)} in the future"
         raise UsageError(what, "there is nothing to repair.")
-    folder.copy_to(copy, without={FILE})
+    folder.copy_to(copy, without={FOLDER, OLD_FILE})
     for name in ("offsets", "commits"):
         copy.delete(f"{name}/{number}" for number in copy.names(name) if _is_later(number, batch))
     copy.delete(path for path in copy.files("state") if _is_later_state(path, batch))
@@ -75,7 +76,7 @@ def repair(spark: SparkSession, checkpoint: str, into: str, ahead_us: int) -> Re
         for own in manifest.inputs
     ]
     # The manifest comes last: a copy without it is refused.
-    write_manifest(spark, into, replace(manifest, inputs=tuple(inputs)))
+    write_manifest(copy, replace(manifest, inputs=tuple(inputs)))
     return Repaired(batch, sum(other > batch for other in batches), ran_away)
 
 

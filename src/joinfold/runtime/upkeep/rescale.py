@@ -21,9 +21,10 @@ from pyspark.sql import SparkSession
 
 from joinfold.errors import EvaluationError, UsageError
 from joinfold.operators.state.rescaling import Rescaling
-from joinfold.runtime.checkpoint import FILE, write_manifest
+from joinfold.runtime.checkpoints.folder import Folder
+from joinfold.runtime.checkpoints.manifest import FOLDER, OLD_FILE, write_manifest
 from joinfold.runtime.shuffle_keys import spread_shuffle_keys
-from joinfold.runtime.upkeep.folder import Folder, open_checkpoint
+from joinfold.runtime.upkeep.opening import open_checkpoint
 from joinfold.runtime.upkeep.recorded_plan import recorded_plan
 from joinfold.runtime.upkeep.stored_state import LOGS, PARTITIONS, read_state, write_state
 
@@ -73,7 +74,7 @@ def rescale(spark: SparkSession, checkpoint: str, into: str, partitions: int) ->
     if read_state(spark, copy, batch) != new:
         raise EvaluationError("Spark has not stored what was written", f"delete '{into}', and try again.")
     # The manifest comes last: a copy without it is refused.
-    write_manifest(spark, into, replace(manifest, partitions=partitions, id=rescaling.new_checkpoint))
+    write_manifest(copy, replace(manifest, partitions=partitions, id=rescaling.new_checkpoint))
     return Rescaled(batch, manifest.partitions, partitions)
 
 
@@ -89,7 +90,7 @@ def _copy_logs(folder: Folder, copy: Folder, batch: int, partitions: int, commit
 
     A micro-batch that was begun is begun again with the same rows. ``committed`` is what Spark records of the state.
     """
-    folder.copy_to(copy, without={FILE, "state", *LOGS})
+    folder.copy_to(copy, without={FOLDER, OLD_FILE, "state", *LOGS})
     for number in (own for own in folder.numbers("offsets") if own >= batch - 1):
         version, line, *offsets = folder.read(f"offsets/{number}").splitlines()
         facts = json.loads(line)

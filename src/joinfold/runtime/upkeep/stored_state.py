@@ -23,8 +23,9 @@ from joinfold.errors import UsageError
 from joinfold.operators.codec import decode
 from joinfold.operators.state.bucket_state import POSITION
 from joinfold.operators.state.rescaling import BucketMap
-from joinfold.runtime.checkpoint import METADATA, STATE_NAME
-from joinfold.runtime.upkeep.folder import Folder
+from joinfold.runtime.checkpoints.folder import Folder
+from joinfold.runtime.checkpoints.logs import METADATA
+from joinfold.runtime.checkpoints.manifest import STATE_NAME
 
 LOGS = ("offsets", "commits")
 PARTITIONS = "spark.sql.shuffle.partitions"

@@ -6,8 +6,8 @@ from unittest.mock import Mock
 import pytest
 from pyspark.sql import SparkSession
 
-from joinfold.errors import RunError, UsageError
-from joinfold.runtime.upkeep.folder import Folder, open_checkpoint
+from joinfold.errors import RunError
+from joinfold.runtime.checkpoints.folder import Folder
 
 pytestmark = pytest.mark.spark
 
@@ -35,8 +35,3 @@ def test_a_file_system_that_does_not_rename(spark: SparkSession, tmp_path: Path)
     folder.system = Mock(rename=lambda *paths: False)
     with pytest.raises(RunError, match="could not be renamed to 'state/7"):
         folder.rename("state/1.zip", "state/7.zip")
-
-
-def test_a_copy_needs_a_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no checkpoint"):
-        open_checkpoint(spark, f"{tmp_path}/old", f"{tmp_path}/new")

@@ -1,32 +1,18 @@
-"""The directory of a checkpoint, and that of its copy, on any file system that Spark knows."""
+"""A directory on any file system that Spark knows, reached through Java."""
 
+import uuid
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from joinfold.errors import RunError, UsageError
-from joinfold.runtime.checkpoint import Manifest, recorded_manifest
-
-
-def open_checkpoint(spark: SparkSession, checkpoint: str, into: str) -> tuple[Manifest, "Folder", "Folder"]:
-    """The manifest of a checkpoint, its directory, and the directory for its copy.
-
-    Raises `UsageError` if there is no checkpoint, or if the directory for the copy is not empty.
-    """
-    manifest = recorded_manifest(spark, checkpoint)
-    if manifest is None:
-        raise UsageError(
-            f"there is no checkpoint in '{checkpoint}'", "give the directory that the query was started with."
-        )
-    copy = Folder(spark, into)
-    if copy.names(""):
-        raise UsageError(f"the directory '{into}' is not empty", "give a new directory for the copy.")
-    return manifest, Folder(spark, checkpoint), copy
+from joinfold.errors import RunError
+from joinfold.runtime.failures import clear_error, unreadable
 
 
 class Folder:
-    """A directory on any file system that Spark knows."""
+    """A directory. Names are relative to its root."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         jvm = spark._jvm
@@ -45,9 +31,14 @@ class Folder:
         return self.jvm.org.apache.hadoop.fs.Path(f"{self.root}/{name}" if name else self.root)
 
     def names(self, name: str) -> list[str]:
-        """The names in a folder; none if there is no such folder."""
+        """The names in a folder, without hidden ones; none if there is no such folder."""
         path = self._path(name)
-        return [own.getPath().getName() for own in self.system.listStatus(path)] if self.system.exists(path) else []
+        listed = self.system.listStatus(path) if self.system.exists(path) else []
+        return [found for found in (own.getPath().getName() for own in listed) if not found.startswith(".")]
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a file or folder."""
+        return bool(self.system.exists(self._path(name)))
 
     def numbers(self, name: str) -> list[int]:
         """The names in a folder that are numbers: the micro-batches of a log."""
@@ -60,8 +51,20 @@ class Folder:
             found.append(str(listed.next().getPath().toString()).removeprefix(f"{self.location}/"))
         return found
 
+    def text(self, name: str, most_bytes: int | None = None) -> str | None:
+        """The text of a file; None if there is no such file, or if it is longer. Raises `UsageError` if damaged."""
+        path = self._path(name)
+        if not self.system.exists(path):
+            return None
+        if most_bytes is not None and self.system.getFileStatus(path).getLen() > most_bytes:
+            return None
+        try:
+            return self.read(name)
+        except Py4JError as error:  # Hadoop compares a file with its checksum
+            raise unreadable(self.root, name, clear_error(error).message) from error
+
     def read(self, name: str) -> str:
-        """The text of a file."""
+        """The text of a file that is there."""
         stream = self.system.open(self._path(name))
         try:
             return str(self.jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
@@ -75,6 +78,15 @@ class Folder:
             stream.write(bytearray(text.encode()))
         finally:
             stream.close()
+
+    def create(self, name: str, line: str) -> bool:
+        """Writes a line of text into a new folder, all or nothing. False if another process was faster."""
+        unfinished = f"{name}/.{uuid.uuid4().hex}"
+        self.write(unfinished, f"{line}\n")
+        if self.system.rename(self._path(unfinished), self._path(f"{name}/manifest.txt")):
+            return True
+        self.delete([unfinished])
+        return False
 
     def delete(self, names: Iterable[str]) -> None:
         """Deletes files."""

@@ -1,0 +1,1 @@
+"""A running query in a notebook and a terminal: its last answers, a live table of them, and a plot."""
