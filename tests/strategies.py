@@ -27,6 +27,8 @@ from tests.refusals import Asked, check_refusal, understood
 Row = dict[str, Any]
 ALIASES = ("a", "b", "c", "d", "e")
 INTEGERS, NUMBERS = "vw", "vwdm"
+HIGHER_MOMENTS = ("skewness", "kurtosis")
+"""Accurate only near the mean, as their page says, and values of d lie far from it: they get integers."""
 
 KEY_VALUES: dict[str, st.SearchStrategy[Any]] = {
     "TINYINT": st.integers(-1, 1),
@@ -216,6 +218,8 @@ def aggregates(draw: st.DrawFn, aliases: list[str]) -> str:
     taken = kinds_taken(function)
     numbers = [kinds for kinds in taken if {"number", "integer"} >= set(kinds)]
     kinds = draw(st.sampled_from(numbers if numbers and draw(st.booleans()) else taken))
+    if function in HIGHER_MOMENTS:
+        kinds = ("integer",) * len(kinds)
     text = f"{function.upper()}({', '.join(draw(argument(kind, aliases)) for kind in kinds) or '*'})"
     if draw(st.integers(0, 4)) == 0:
         text += f" FILTER (WHERE {draw(conditions(aliases))})"

@@ -162,9 +162,18 @@ class Grid:
         handle.wait()
 
     def cases(self) -> list[tuple[str, str]]:
-        """Every file of the checkpoint with every damage, in a random order; checksums come last."""
+        """Every file of the checkpoint with every damage, in a random order; checksums come last.
+
+        A flipped bit in the log of a file source is left out where there are no checksums: Spark then takes a file for
+        one that it has not read, and nothing tells that apart from a new file. The page on reliability says so.
+        """
         files = sorted(path for path in (self.whole / "checkpoint").rglob("*") if path.is_file())
-        cases = [(str(path.relative_to(self.whole)), damage) for path in files for damage in DAMAGES]
+        cases = [
+            (name, damage)
+            for name in (str(path.relative_to(self.whole)) for path in files)
+            for damage in DAMAGES
+            if not (self.is_bare and damage == "bit flipped" and name.startswith("checkpoint/sources/"))
+        ]
         return sorted(Random(self.seed).sample(cases, len(cases)), key=lambda case: case[0].endswith(".crc"))
 
     def tried(self, name: str, damage: str) -> Outcome:
@@ -197,9 +206,10 @@ def is_busy(outcome: Outcome) -> bool:
 
 
 def is_named(name: str, text: str) -> bool:
-    """Whether a text names a file of the checkpoint, or the file that it is the checksum of."""
+    """Whether a text names a file of the checkpoint, the file of which it is the checksum, or the folder without it."""
     inside = Path(name).relative_to("checkpoint")
-    return any(str(inside.with_name(own)) in text for own in (inside.name, _checked_by(inside.name)))
+    names = (inside.name, _checked_by(inside.name))
+    return f"'{inside.parent}'" in text or any(str(inside.with_name(own)) in text for own in names)
 
 
 def _checked_by(name: str) -> str:

@@ -36,6 +36,7 @@ def test_a_damaged_checkpoint_goes_on_right_or_is_refused(spark: Any, tmp_path: 
         ("checkpoint/commits/4", "the file 'commits/4' is damaged", True),
         ("checkpoint/commits/.4.crc", "the file 'commits/4' is damaged", True),
         ("checkpoint/commits/4", "the file 'offsets/4' is damaged", False),
+        ("checkpoint/_joinfold/1/manifest.txt", "the file '_joinfold/1' is empty", True),
         ("checkpoint/state/0/1/7.zip", "Error reading file:/x/state/0/1/7.zip", True),
     ],
 )

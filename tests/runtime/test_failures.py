@@ -216,3 +216,26 @@ def test_a_file_that_is_missing_among_later_ones_is_the_one_that_was_lost(tmp_pa
     lacks = f"Error reading streaming state file of file:{tmp_path}/state/0/1/5.changelog does not exist. If"
     told = clear_error(Exception(lacks), str(tmp_path)).message
     assert told.startswith("the file 'state/0/1/5.changelog' of the checkpoint") and LOST in told
+
+
+READ = [
+    (
+        "at o.a.s.sql.StateSchemaCompatibilityChecker.readFile\njava.io.EOFException",
+        "state/0/_stateSchema/default/0_5e57",
+    ),
+    ("key not found: timeMode\n\tat TransformWithStateOperatorProperties$.fromJson", "state/0/_metadata/v2/0"),
+    ("block checksum mismatch: stored = 1 in /x/StateStoreId(opId=0,partId=1,name=a)/8.sst", "state/0/1/SSTs/8-1.sst"),
+]
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(("raw", "name"), READ)
+def test_a_file_is_named_by_what_reads_it(tmp_path: Path, raw: str, name: str) -> None:
+    for _, own in READ:
+        (tmp_path / own).parent.mkdir(parents=True)
+        (tmp_path / own).write_text("damaged")
+    told = clear_error(Exception(f"{FAILED}{raw}"), str(tmp_path)).message
+    assert told == f"the state in the checkpoint '{tmp_path}' cannot be read; this is damaged: '{name}'"
+    (tmp_path / name).unlink()
+    assert NOT_NAMED in clear_error(Exception(f"{FAILED}{raw}"), str(tmp_path)).message

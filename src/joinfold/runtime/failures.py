@@ -50,6 +50,11 @@ RESTORE = "restore the whole checkpoint from one copy, or use a new checkpoint d
 CONTINUE = "A later start continues from the checkpoint."
 NOT_NAMED = "Spark does not name the damaged file"
 _STATE = r"CANNOT_LOAD_STATE_STORE|An error occurred during loading state"
+_READERS = (  # classes of Spark that do not name the file that they read, and the folder below 'state' that has it
+    (r"StateSchemaCompatibilityChecker", "_stateSchema"),
+    (r"OperatorStateMetadata|TransformWithStateOperatorProperties|TransformWithStateVariable", "_metadata"),
+)
+_BLOCK = r"block checksum mismatch[^\n]*opId=(\d+),partId=(\d+),[^\n]*/(\d+)\.sst"
 LATE_WORKER = "Python worker failed to connect back"
 KNOWN = (
     Failure(
@@ -71,6 +76,11 @@ KNOWN = (
         r"Failed to read log file|Current State: INITIALIZING|No content to map due to end-of-input",
         "a file of the checkpoint {checkpoint} cannot be read: {cause}",
         f"it is damaged; {RESTORE}",
+    ),
+    Failure(
+        r"Wrong basePath",
+        f"the log of a file source in the checkpoint {{checkpoint}} has a wrong path. {NOT_NAMED}: {{cause}}",
+        f"a file below 'sources' is damaged; {RESTORE}",
     ),
     Failure(
         r"DATA_SOURCE_NOT_FOUND|Failed to find the data source",
@@ -126,6 +136,9 @@ def clear_error(error: Exception, checkpoint: str | None = None) -> JoinfoldErro
             damaged = (unlike, _CHANGED)
         if damaged is not None:
             return _refusal(*damaged, checkpoint)
+        read = _read_by(text + (getattr(error, "_stackTrace", None) or ""))
+        if read is not None:
+            return _unreadable_among(checkpoint, read)
     cause = _innermost(text)
     known = _LOST if _is_lost(error) else next((own for own in KNOWN if re.search(own.pattern, text)), None)
     if known is not None:
@@ -158,6 +171,27 @@ def _refusal(name: str, why: str, checkpoint: str) -> RunError:
     return RunError(f"the file '{name}' of the checkpoint '{checkpoint}' cannot be read: {why}", RESTORE)
 
 
+def _read_by(text: str) -> str | None:
+    """What the files are called, as a pattern, of which Spark could not read one; None if it did not fail there."""
+    block = re.search(_BLOCK, text)
+    if block is not None:
+        return rf"state/{block[1]}/{block[2]}/SSTs/{block[3]}-[^/]*"
+    return next((rf"state/\d+/{folder}/.*" for reader, folder in _READERS if re.search(reader, text)), None)
+
+
+def _unreadable_among(checkpoint: str, pattern: str) -> RunError:
+    """The error for a damaged file that Spark does not name, if it is one of a few."""
+    found = (_name_in(checkpoint, path) for _, path in _listed(checkpoint, "state"))
+    names = ", ".join(f"'{name}'" for name in sorted(found) if re.fullmatch(pattern, name))
+    told = names or f"{NOT_NAMED} below 'state'"
+    return RunError(f"the state in the checkpoint '{checkpoint}' cannot be read; this is damaged: {told}", RESTORE)
+
+
+def _name_in(checkpoint: str, path: Any) -> str:
+    """The name of a file relative to the checkpoint."""
+    return _without_scheme(path.toString()).removeprefix(f"{_without_scheme(checkpoint)}/")
+
+
 def _unlike(checkpoint: str, folder: str) -> str | None:
     """The first file below a folder of a checkpoint that differs from its checksum, of Hadoop or of Spark.
 
@@ -165,7 +199,7 @@ def _unlike(checkpoint: str, folder: str) -> str | None:
     """
     for files, path in _listed(checkpoint, folder):
         if not _fits(files, path):
-            return _without_scheme(path.toString()).removeprefix(f"{_without_scheme(checkpoint)}/")
+            return _name_in(checkpoint, path)
     return None
 
 

@@ -3,11 +3,12 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from joinfold.errors import UsageError
-from joinfold.runtime.checkpoints.manifest import FOLDER, LAYOUT, _checksum
+from joinfold.runtime.checkpoints.manifest import FOLDER, LAYOUT, checksum_of
 
 MANIFEST = f"{FOLDER}/{LAYOUT}/manifest.txt"
 QUERY_ID = '{"id":"46ea1f07-7c4f-4f0c-9c6e-3f8f0e0f5a11"}'
@@ -51,16 +52,18 @@ class LocalDirectory:
     def write_as_spark(self, kept: Iterable[str] = ("0", "1", "2"), offsets: str = '{"logOffset":2}') -> None:
         """The logs of a query after four micro-batches, with these files in the log of its first source."""
         self.write("metadata", QUERY_ID)
-        batches = (f"{log}/{number}" for log in ("offsets", "commits") for number in (1, 2, 3))
-        for name in (*batches, *(f"sources/0/{own}" for own in kept)):
-            self.write(name, f'v1\n{{"conf":{{}}}}\n{offsets}\n')
+        for log, number in product(("offsets", "commits"), (1, 2, 3)):
+            self.write(f"{log}/{number}", f'v1\n{{"batchTimestampMs":{number},"conf":{{}}}}\n{offsets}\n')
+        for own in kept:
+            number = int(own.partition(".")[0])
+            self.write(f"sources/0/{own}", f'v1\n{{"path":"file:///rows/a.json","timestamp":1,"batchId":{number}}}\n')
 
 
 def rewrite(directory: LocalDirectory, **facts: Any) -> None:
     """Puts other facts into a manifest, as another version may have written it."""
     known = json.loads((directory.text(MANIFEST) or "").partition(" ")[2])
     text = json.dumps(known | facts)
-    directory.write(MANIFEST, f"{_checksum(text)} {text}\n")
+    directory.write(MANIFEST, f"{checksum_of(text)} {text}\n")
 
 
 def refused(error: UsageError) -> str:

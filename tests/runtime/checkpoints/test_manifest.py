@@ -108,7 +108,9 @@ def test_a_manifest_is_not_empty_and_not_doubled(directory: LocalDirectory, writ
         read_manifest(directory)
     for name in ("manifest.txt", "part-1.txt"):
         directory.write(f"{FOLDER}/1/{name}", "")
-    with pytest.raises(jf.UsageError, match="has an empty manifest: its first start was interrupted"):
+    with pytest.raises(
+        jf.UsageError, match=r"the file '_joinfold/1/.*' of the checkpoint '.*' cannot be read: it is empty"
+    ):
         read_manifest(directory)
 
 

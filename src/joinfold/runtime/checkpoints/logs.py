@@ -14,6 +14,7 @@ from joinfold.runtime.failures import RESTORE_FILE, unreadable
 METADATA = "metadata"  # the id of the query
 _COMPACT = ".compact"  # every few files of a source's log, one has them all
 _LONG_LOG_BYTES = 2**22
+_READ_AGAIN = 3  # offsets: those of the last micro-batch, of the one before, where it starts, and one to compare with
 
 
 def refuse_lost_files(directory: Directory, compact_interval: int) -> None:
@@ -30,11 +31,37 @@ def refuse_lost_files(directory: Directory, compact_interval: int) -> None:
             raise unreadable(directory.root, METADATA, "it has no id of a query")
         lost += [METADATA] if query is None else []
     if offsets and not lost:
+        _refuse_repeated_offsets(directory, sorted(offsets)[-_READ_AGAIN:])
         lost += _lost_logs(directory, max(offsets), compact_interval)
+    if commits and not lost:
+        lost += _lost_operators(directory)
     for name in [f"commits/{number}" for number in sorted(commits)[-1:]]:
         _log_lines(directory, name)
     for name in lost:
         raise UsageError(f"the checkpoint '{directory.root}' has lost its file '{name}'", RESTORE_FILE)
+
+
+def _refuse_repeated_offsets(directory: Directory, batches: list[int]) -> None:
+    """Refuses offsets that are damaged or those of the micro-batch before, from which rows would be read twice."""
+    lines = {batch: _log_lines(directory, f"offsets/{batch}", parsed=1) for batch in batches}
+    for batch in batches:
+        if lines[batch] and lines[batch] == lines.get(batch - 1):
+            raise unreadable(directory.root, f"offsets/{batch}", f"it is a copy of 'offsets/{batch - 1}'")
+
+
+def _lost_operators(directory: Directory) -> list[str]:
+    """What Spark has lost of its stateful operators; refuses what is not JSON, or needs a schema that is not there."""
+    lost = []
+    for operator in sorted(numbers(directory, "state")):
+        folder = f"state/{operator}/_metadata/v2"
+        kept = sorted(numbers(directory, folder))
+        lost += [] if kept else [f"{folder}/0"]
+        for name in [f"{folder}/{number}" for number in kept[-1:]]:
+            for line in _log_lines(directory, name):
+                for schema in re.findall(r"/(state/\d+/_stateSchema/[^\"]*)\"", line):
+                    if not directory.has(schema):
+                        raise unreadable(directory.root, name, f"it needs the schema '{schema}', which is not there")
+    return lost
 
 
 def _is_uuid(text: Any) -> bool:
@@ -71,12 +98,25 @@ def _lost_log(directory: Directory, folder: str, last: int, interval: int) -> st
     names = directory.names(folder)
     for number in range(last, -1, -1):
         if f"{number}{_COMPACT}" in names:
-            _log_lines(directory, f"{folder}/{number}{_COMPACT}")
+            _refuse_other_files(directory, f"{folder}/{number}{_COMPACT}", number)
             break
         if str(number) not in names:
             return f"{folder}/{number}{_COMPACT if (number + 1) % interval == 0 else ''}"
-        _log_lines(directory, f"{folder}/{number}")
+        _refuse_other_files(directory, f"{folder}/{number}", number)
     return None
+
+
+def _refuse_other_files(directory: Directory, name: str, number: int) -> None:
+    """Refuses a damaged file in the log of a file source, and one that is another of its files.
+
+    Each line has the path of a file that was read, and the number of the log's file that had it first.
+    """
+    read = [json.loads(line) for line in _log_lines(directory, name)]
+    if not all(isinstance(own, dict) and "path" in own for own in read):
+        raise unreadable(directory.root, name, "a line has no path")
+    last = max((own.get("batchId", number) for own in read), default=number)
+    if last != number:
+        raise unreadable(directory.root, name, f"it is a copy of number {last} of the log")
 
 
 def _log_lines(directory: Directory, name: str, parsed: int | None = None) -> list[str]:
@@ -87,6 +127,8 @@ def _log_lines(directory: Directory, name: str, parsed: int | None = None) -> li
     text = directory.text(name, _LONG_LOG_BYTES)
     if text is None:
         return []
+    if "\N{REPLACEMENT CHARACTER}" in text:
+        raise unreadable(directory.root, name, "it is not UTF-8")
     version, *lines = text.splitlines() or [""]
     if re.fullmatch(r"v\d+", version) is None:
         raise unreadable(directory.root, name, "it does not begin with a version")

@@ -22,7 +22,7 @@ from joinfold.names import identifier_text
 from joinfold.operators.codec import VERSION
 from joinfold.physical.plan import PhysicalPlan
 from joinfold.runtime.checkpoints.directory import Directory, numbers
-from joinfold.runtime.failures import RESTORE_FILE, unreadable
+from joinfold.runtime.failures import unreadable
 
 FOLDER = "_joinfold"
 LAYOUT = 1
@@ -145,7 +145,7 @@ def _checked(facts: Any, fields: dict[str, type | tuple[type, ...]]) -> dict[str
 def write_manifest(directory: Directory, manifest: Manifest) -> bool:
     """Writes the manifest of a new checkpoint; False if it has one already, because another start was faster."""
     text = json.dumps(asdict(manifest))
-    return directory.create(f"{FOLDER}/{LAYOUT}", f"{_checksum(text)} {text}")
+    return directory.create(f"{FOLDER}/{LAYOUT}", f"{checksum_of(text)} {text}")
 
 
 def read_manifest(directory: Directory) -> Manifest | None:
@@ -173,18 +173,21 @@ def read_manifest(directory: Directory) -> Manifest | None:
 def _line(directory: Directory) -> str:
     """The JSON object in the folder of the manifest, after its checksum."""
     folder = f"{FOLDER}/{LAYOUT}"
-    lines = [
-        line for name in directory.names(folder) for line in (directory.text(f"{folder}/{name}") or "").splitlines()
-    ]
-    if len(lines) != 1:
-        told = f"has {len(lines)} manifests" if lines else "has an empty manifest"
-        why = "two queries were started on it at once" if lines else "its first start was interrupted"
-        raise UsageError(f"the checkpoint '{directory.root}' {told}: {why}, or a file was lost", RESTORE_FILE)
-    checksum, _, text = lines[0].partition(" ")
-    if checksum != _checksum(text):
-        raise unreadable(directory.root, folder, "it differs from its checksum")
+    names = [f"{folder}/{name}" for name in directory.names(folder)]
+    lines = {name: text.splitlines() for name in names if (text := directory.text(name))}
+    if not lines:
+        why = "it is empty, because the first start was interrupted or a file was lost"
+        raise unreadable(directory.root, next(iter(names), folder), why)
+    if len(lines) > 1:
+        told = f"has {len(lines)} manifests: two queries were started on it at once"
+        raise UsageError(f"the checkpoint '{directory.root}' {told}", "use a new checkpoint directory.")
+    [(name, [first, *more])] = lines.items()
+    checksum, _, text = first.partition(" ")
+    if more or checksum != checksum_of(text):
+        raise unreadable(directory.root, name, "it differs from its checksum")
     return text
 
 
-def _checksum(text: str) -> str:
+def checksum_of(text: str) -> str:
+    """The checksum of a manifest, as it stands before it."""
     return f"{zlib.crc32(text.encode()):08x}"
